@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <type_traits>
 
 #include "core/dtype.h"
 #include "core/simd.h"
@@ -19,6 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::ball_query::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kRoundsSteps;
 
 using D = hn::CappedTag<float, 16>;
 using Di = hn::RebindToSigned<D>;
@@ -31,7 +31,7 @@ constexpr int64_t kUnroll = 4;
 static_assert(PointPlanes::kGroupPoints % (kUnroll * kLanes) == 0);
 static_assert(kLanes <= MemberSet::kMaxLanes && kLanes <= PointGrid::kPadding);
 
-// The members of a ball or shell, see Args. T: the type that the steps of distances are rounded to.
+// The members of a ball or shell, see Args. T: the element type.
 template <class T, bool kIsBall>
 class Ball {
  public:
@@ -39,10 +39,8 @@ class Ball {
       : low_(hn::Set(D(), args.min_squared_radius)),
         high_(hn::Set(D(), args.max_squared_radius)),
         candidate_high_(hn::Set(D(), args.candidate_squared_radius)) {
-    dispatch_dtype(args.dtype, [&](auto element) {
-      const auto* const at = static_cast<const decltype(element)*>(args.new_xyz) + center * 3;
-      for (int dim = 0; dim < 3; ++dim) center_[dim] = to_f32(at[dim]);
-    });
+    const T* at = static_cast<const T*>(args.new_xyz) + center * 3;
+    for (int dim = 0; dim < 3; ++dim) center_[dim] = to_f32(at[dim]);
     x_ = hn::Set(D(), center_[0]);
     y_ = hn::Set(D(), center_[1]);
     z_ = hn::Set(D(), center_[2]);
@@ -50,15 +48,15 @@ class Ball {
 
   HWY_INLINE const float (&center() const)[3] { return center_; }
 
-  // Which of the points of these coordinates may be members; for float, which are.
+  // Which of the points of these coordinates may be members; unless steps are rounded, which are.
   HWY_INLINE Mask candidates(V x, V y, V z) const {
     const V d2 = squared_distance<float>(x, y, z);
-    return std::is_same_v<T, float> ? in_shell(d2) : hn::Lt(d2, candidate_high_);
+    return !kRoundsSteps<T> ? in_shell(d2) : hn::Lt(d2, candidate_high_);
   }
 
   // Which of the points are members, if some are candidates.
   HWY_INLINE Mask members(Mask candidates, V x, V y, V z) const {
-    return std::is_same_v<T, float> ? candidates : in_shell(squared_distance<T>(x, y, z));
+    return !kRoundsSteps<T> ? candidates : in_shell(squared_distance<T>(x, y, z));
   }
 
  private:
@@ -191,7 +189,7 @@ HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kI
       const V xs = hn::LoadU(d, x + at), ys = hn::LoadU(d, y + at), zs = hn::LoadU(d, z + at);
       const Mask in_run = hn::FirstN(d, static_cast<size_t>(runs[i].end - at));
       const Mask near = hn::And(in_run, ball.candidates(xs, ys, zs));
-      if (!std::is_same_v<T, float> && hn::AllFalse(d, near)) continue;
+      if (kRoundsSteps<T> && hn::AllFalse(d, near)) continue;
       const auto found = hn::RebindMask(di, hn::And(near, ball.members(near, xs, ys, zs)));
       hn::StoreU(hn::Compress(hn::LoadU(di, indices + at), found), di, members.next());
       members.advance(static_cast<int64_t>(hn::CountTrue(di, found)));
@@ -232,20 +230,14 @@ void probe(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
 
 int64_t lanes() { return kLanes; }
 
-// Calls select(element) with an element of the type that distances are rounded to.
-template <class Select>
-auto dispatch_rounding(mluOpDataType_t dtype, const Select& select) {
-  return dtype == MLUOP_DTYPE_HALF ? select(Half{}) : select(float{});
-}
-
 RangeKernel<KernelArgs> select_probe(mluOpDataType_t dtype, bool is_ball) {
-  return dispatch_rounding(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
+  return dispatch_dtype(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
     return is_ball ? probe<decltype(element), true> : probe<decltype(element), false>;
   });
 }
 
 RangeKernel<KernelArgs> select_query(mluOpDataType_t dtype, bool is_ball) {
-  return dispatch_rounding(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
+  return dispatch_dtype(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
     return is_ball ? query<decltype(element), true> : query<decltype(element), false>;
   });
 }
