@@ -27,10 +27,13 @@ inline constexpr int64_t kPacked = int64_t{sizeof(float) / sizeof(T)};
 template <class T, int kIndex, class D>
 HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
   static_assert(0 <= kIndex && kIndex < kPacked<T>);
+  const hn::RebindToUnsigned<D> du;
+  const auto lanes = hn::BitCast(du, column);
   if constexpr (kPacked<T> == 1) {
     return column;
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return hn::BitCast(d, kIndex == 0 ? hn::ShiftLeft<16>(lanes) : hn::And(lanes, hn::Set(du, 0xFFFF0000U)));
   } else {
-    const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
     return from_bits<T>(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
   }
 }

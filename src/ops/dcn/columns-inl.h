@@ -12,32 +12,59 @@
 #include "ops/dcn/columns.h"
 #include "ops/dcn/samples.h"
 #include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
+#include "primitives/gemm_microkernel-inl.h"
 
-HWY_BEFORE_NAMESPACE();
+MLUOP_BEFORE_MICROKERNEL();
 namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::PanelTag;
 
-// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T, here and below: the element type
-// of the tensors; Element: that of the matrix.
-template <class T, class Element>
-HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Element* to) {
+// Stores elements of the matrix.
+template <class D>
+HWY_INLINE void store_elements(hn::Vec<D> v, D d, float* to) {
+  hn::StoreU(v, d, to);
+}
+template <class D>
+HWY_INLINE void store_elements(hn::Vec<D> v, D d, BFloat16* to) {
+#if MLUOP_HAS_BF16_MICROKERNEL
+  // Subnormals become 0, as which the microkernels take them.
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
+    return;
+  }
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(_mm256_cvtneps_pbh(v.raw)));
+    return;
+  }
+#endif
+  mluop::HWY_NAMESPACE::store_f32(v, d, to);
+}
+
+// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask; from channel c on. By vectors of
+// kLanes lanes, the rest by vectors of half, a quarter, ... of the lanes down to one. T, here and below: the element
+// type of the tensors; Element: that of the matrix.
+template <size_t kLanes = hn::MaxLanes(PanelTag()), class T, class Element>
+HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Element* to,
+                            int64_t c = 0) {
   using mluop::HWY_NAMESPACE::load_f32;
-  using mluop::HWY_NAMESPACE::store_f32;
-  mluop::HWY_NAMESPACE::for_each_vector(count, [&](auto d, int64_t c) HWY_ATTR {
+  const hn::CappedTag<float, kLanes> d;
+  for (; c + static_cast<int64_t>(kLanes) <= count; c += kLanes) {
     auto value = hn::Mul(hn::Set(d, weights[0]), load_f32(d, pixels[0] + c));
     HWY_UNROLL(3)
     for (int i = 1; i < 4; ++i) value = hn::MulAdd(hn::Set(d, weights[i]), load_f32(d, pixels[i] + c), value);
-    store_f32(hn::Mul(value, hn::Set(d, mask)), d, to + c);
-  });
+    store_elements(hn::Mul(value, hn::Set(d, mask)), d, to + c);
+  }
+  if constexpr (kLanes > 1) {
+    if (c < count) interpolate<kLanes / 2>(pixels, weights, mask, count, to, c);
+  }
 }
 
 // Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
 // `image`. `zeros` are the channels of pixels outside of the image.
 template <class T, class Element>
-HWY_INLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,
-                              const T* zeros, const Piece* pieces, int64_t count, Element* to) {
+HWY_NOINLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,
+                                const T* zeros, const Piece* pieces, int64_t count, Element* to) {
   for (int64_t i = 0; i < count; ++i) {
     const Piece& piece = pieces[i];
     const Sample sample = samples.sample(row, piece.sample);

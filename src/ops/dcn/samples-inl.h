@@ -13,12 +13,17 @@
 
 #include "core/element.h"
 #include "ops/dcn/samples.h"
+#include "primitives/elements-inl.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::for_each_vector;
+using mluop::HWY_NAMESPACE::load_pairs_f32;
+using mluop::HWY_NAMESPACE::load_row;
 
 // Finds the samples of a box for one output pixel after the other. The position along an axis is
 // o * stride - pad + i * dilation, plus the offset, rounded to fp32 after each of both additions. T, here and
@@ -99,17 +104,23 @@ class Sampler {
 
   // Copies the offsets and the mask of the box.
   void read_offsets(int64_t row, int64_t pixel) const {
-    float *y = buffers_.offsets, *x = buffers_.offsets + buffers_.stride;
-    float* mask = buffers_.positions + 2 * buffers_.plane + row * buffers_.stride;
-    for (int64_t d = box_.d; d < box_.d_end; ++d) {
-      const int64_t first = pixel * args_.S() + d * args_.K();
-      const T* const offsets = static_cast<const T*>(args_.offset) + 2 * first;
-      for (int64_t k = box_.k; k < box_.k_end; ++k) {
-        *y++ = to_f32(offsets[2 * k]);
-        *x++ = to_f32(offsets[2 * k + 1]);
-      }
-      for (int64_t k = box_.k; k < box_.k_end; ++k) {
-        *mask++ = args_.mask == nullptr ? 1 : to_f32(static_cast<const T*>(args_.mask)[first + k]);
+    float *const y = buffers_.offsets, *const x = y + buffers_.stride;
+    float* const mask = buffers_.positions + 2 * buffers_.plane + row * buffers_.stride;
+    // Samples that follow each other in the tensors.
+    const int64_t run = box_.offsets() == args_.K() ? box_.count() : box_.offsets();
+    for (int64_t i = 0; i < box_.count(); i += run) {
+      const int64_t first = pixel * args_.S() + (box_.d + i / box_.offsets()) * args_.K() + box_.k;
+      const T* const pairs = static_cast<const T*>(args_.offset) + 2 * first;
+      for_each_vector(run, [&](auto d, int64_t s) HWY_ATTR {
+        hn::Vec<decltype(d)> pair[2];
+        load_pairs_f32(d, pairs + 2 * s, pair[0], pair[1]);
+        hn::StoreU(pair[0], d, y + i + s);
+        hn::StoreU(pair[1], d, x + i + s);
+      });
+      if (args_.mask == nullptr) {
+        std::fill_n(mask + i, run, 1.0F);
+      } else {
+        load_row(static_cast<const T*>(args_.mask) + first, run, mask + i);
       }
     }
   }
