@@ -41,9 +41,9 @@ HWY_INLINE void store_elements(hn::Vec<D> v, D d, BFloat16* to) {
   mluop::HWY_NAMESPACE::store_f32(v, d, to);
 }
 
-// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask; from channel c on. By vectors of
-// kLanes lanes, the rest by vectors of half, a quarter, ... of the lanes down to one. T, here and below: the element
-// type of the tensors; Element: that of the matrix.
+// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask. By vectors of kLanes lanes, the rest
+// by vectors of half, a quarter, ... of the lanes down to one. T, here and below: the element type of the tensors;
+// Element: that of the matrix.
 template <size_t kLanes = hn::MaxLanes(PanelTag()), class T, class Element>
 HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Element* to,
                             int64_t c = 0) {

@@ -147,18 +147,24 @@ TEST(OpsDcn, IntegersInBFloat16) {
   }
 }
 
-// AVX512-BF16 rounds samples of bfloat16, and takes a subnormal bias for 0.
+// AVX512-BF16 rounds samples of bfloat16, in vectors of all lengths, and takes a subnormal bias for 0.
 TEST(OpsDcn, RoundingOfBFloat16) {
+  constexpr int64_t kChannels = 16 + 8 + 4 + 2 + 1;
   Sizes sizes = sizes_of_one(1, 1);
+  sizes["ci"] = kChannels;
   sizes["bias"] = 1;
   Case made = make_case("dcn_forward", MLUOP_DTYPE_BFLOAT16, sizes);
   set_values(made, "offset", std::vector<float>{0, 0});
-  set_values(made, "filter", std::vector<float>{1});
-  set_values(made, "input", std::vector<float>{1.5F});
+  set_values(made, "filter", std::vector<float>(kChannels, 1));
   set_values(made, "mask", std::vector<float>{0x1.02p0F});
   set_values(made, "bias", std::vector<float>{-1.5F});
   const bool rounds = has_bf16_dot_products();
-  EXPECT_EQ(run(made, "output").front(), rounds ? 0x1p-6F : 0x1.8p-7F);
+  for (size_t channel = 0; channel < kChannels; ++channel) {
+    std::vector<float> input(kChannels);
+    input[channel] = 1.5F;
+    set_values(made, "input", input);
+    EXPECT_EQ(run(made, "output").front(), rounds ? 0x1p-6F : 0x1.8p-7F) << "channel " << channel;
+  }
   set_values(made, "mask", std::vector<float>{0});
   set_values(made, "bias", std::vector<float>{0x1p-130F});
   EXPECT_EQ(run(made, "output").front(), rounds ? 0.0F : 0x1p-130F);
