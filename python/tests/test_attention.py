@@ -128,3 +128,24 @@ def test_attention_of_bevformer(module, name):
     gradients = torch.autograd.grad(found, inputs, grad)
     for gradient, right in zip(gradients, torch.autograd.grad(expected, inputs, grad)):
         torch.testing.assert_close(gradient, right, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_lower_precision(dtype, autocast):
+    """Computed in float32, also beside locations of float32, and rounded once."""
+    attend = attention_of_mmcv().multi_scale_deformable_attn_pytorch
+    value, shapes, _, locations, weights = cases.with_gradients("ms_deform_attn")
+    rounded = [each.detach().to(dtype).requires_grad_() for each in (value, weights)]
+    in_float32 = [each.detach().float().requires_grad_() for each in rounded]
+    with torch.autocast("cpu", dtype, enabled=autocast):
+        found = attend(rounded[0], shapes, locations, rounded[1])
+    expected = attend(in_float32[0], shapes, locations, in_float32[1])
+    assert found.dtype == dtype
+    assert torch.equal(found, expected.to(dtype))
+    grad = cases.floats(*found.shape).to(dtype)
+    gradients = torch.autograd.grad(found, (*rounded, locations), grad)
+    right = torch.autograd.grad(expected, (*in_float32, locations), grad.float())
+    for gradient, each in zip(gradients, right):
+        assert torch.equal(gradient, each.to(gradient.dtype))
+    assert [gradient.dtype for gradient in gradients] == [dtype, dtype, torch.float32]

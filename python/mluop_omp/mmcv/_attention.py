@@ -66,9 +66,13 @@ def multi_scale_deformable_attn(
     sampling_locations: Tensor,
     attention_weights: Tensor,
 ) -> Tensor:
-    """multi_scale_deformable_attn_pytorch, which mmcv applies on CPUs."""
+    """multi_scale_deformable_attn_pytorch, which mmcv applies on CPUs.
+
+    Half and bfloat16 are computed in float32.
+    """
     shapes = to_int32("value_spatial_shapes", torch.as_tensor(value_spatial_shapes))
     sizes = shapes.prod(1, dtype=torch.int32)
     starts = sizes.cumsum(0, dtype=torch.int32) - sizes
-    tensors = (value, shapes, starts, sampling_locations, attention_weights)
-    return functional.ms_deform_attn(*tensors).flatten(2)
+    single, *samples = at_least_float32(value, sampling_locations, attention_weights)
+    output = functional.ms_deform_attn(single, shapes, starts, *samples)
+    return output.flatten(2).to(value.dtype)
