@@ -134,21 +134,19 @@ HWY_INLINE hn::Vec<D> load_f32(D d, const T* from) {
   return from_bits<T>(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// Loads from[0, 2 Lanes(d)): lane i of v0, v1 is the element 2 i, 2 i + 1.
+// Loads from[0, 2 Lanes(d)): lane i of v0, v1 is the element 2 i, 2 i + 1; and of three vectors likewise.
 template <class D>
-HWY_INLINE void load_pairs_f32(D d, const float* from, hn::Vec<D>& v0, hn::Vec<D>& v1) {
+HWY_INLINE void load_interleaved_f32(D d, const float* from, hn::Vec<D>& v0, hn::Vec<D>& v1) {
   hn::LoadInterleaved2(d, from, v0, v1);
 }
 template <class D, Element16 T>
-HWY_INLINE void load_pairs_f32(D d, const T* from, hn::Vec<D>& v0, hn::Vec<D>& v1) {
+HWY_INLINE void load_interleaved_f32(D d, const T* from, hn::Vec<D>& v0, hn::Vec<D>& v1) {
   const hn::Rebind<uint16_t, D> du;
   hn::Vec<decltype(du)> bits0, bits1;
   hn::LoadInterleaved2(du, reinterpret_cast<const uint16_t*>(from), bits0, bits1);
   v0 = from_bits<T>(d, bits0);
   v1 = from_bits<T>(d, bits1);
 }
-
-// Loads from[0, 3 Lanes(d)): lane i of v0, v1, v2 is the element 3 i, 3 i + 1, 3 i + 2.
 template <class D>
 HWY_INLINE void load_interleaved_f32(D d, const float* from, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2) {
   hn::LoadInterleaved3(d, from, v0, v1, v2);

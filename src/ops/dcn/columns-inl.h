@@ -61,7 +61,8 @@ HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float 
 }
 
 // Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
-// `image`. `zeros` are the channels of pixels outside of the image.
+// `image`. `zeros` are the channels of pixels outside of the image. Not inlined, as callers lack the attribute of
+// microkernels.
 template <class T, class Element>
 HWY_NOINLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,
                                 const T* zeros, const Piece* pieces, int64_t count, Element* to) {

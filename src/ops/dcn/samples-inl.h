@@ -22,7 +22,7 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::for_each_vector;
-using mluop::HWY_NAMESPACE::load_pairs_f32;
+using mluop::HWY_NAMESPACE::load_interleaved_f32;
 using mluop::HWY_NAMESPACE::load_row;
 
 // Finds the samples of a box for one output pixel after the other. The position along an axis is
@@ -113,7 +113,7 @@ class Sampler {
       const T* const pairs = static_cast<const T*>(args_.offset) + 2 * first;
       for_each_vector(run, [&](auto d, int64_t s) HWY_ATTR {
         hn::Vec<decltype(d)> pair[2];
-        load_pairs_f32(d, pairs + 2 * s, pair[0], pair[1]);
+        load_interleaved_f32(d, pairs + 2 * s, pair[0], pair[1]);
         hn::StoreU(pair[0], d, y + i + s);
         hn::StoreU(pair[1], d, x + i + s);
       });
