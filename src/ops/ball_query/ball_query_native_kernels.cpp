@@ -48,15 +48,15 @@ class Ball {
 
   HWY_INLINE const float (&center() const)[3] { return center_; }
 
-  // Which of the points of these coordinates may be members; unless steps are rounded, which are.
+  // Which of the points of these coordinates may be members; which are, unless steps are rounded.
   HWY_INLINE Mask candidates(V x, V y, V z) const {
     const V d2 = squared_distance<float>(x, y, z);
-    return !kRoundsSteps<T> ? in_shell(d2) : hn::Lt(d2, candidate_high_);
+    return kRoundsSteps<T> ? hn::Lt(d2, candidate_high_) : in_shell(d2);
   }
 
   // Which of the points are members, if some are candidates.
   HWY_INLINE Mask members(Mask candidates, V x, V y, V z) const {
-    return !kRoundsSteps<T> ? candidates : in_shell(squared_distance<T>(x, y, z));
+    return kRoundsSteps<T> ? in_shell(squared_distance<T>(x, y, z)) : candidates;
   }
 
  private:

@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "ops/dcn/columns.h"
 #include "ops/dcn/samples.h"
 #include "primitives/elements-inl.h"
@@ -20,20 +22,16 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::PanelTag;
 
-// Stores elements of the matrix.
-template <class D>
-HWY_INLINE void store_elements(hn::Vec<D> v, D d, float* to) {
-  hn::StoreU(v, d, to);
-}
-template <class D>
-HWY_INLINE void store_elements(hn::Vec<D> v, D d, BFloat16* to) {
+// Stores elements of the matrix, float or BFloat16.
+template <class D, class Element>
+HWY_INLINE void store_elements(hn::Vec<D> v, D d, Element* to) {
 #if MLUOP_HAS_BF16_MICROKERNEL
   // Subnormals become 0, as which the microkernels take them.
-  if constexpr (hn::MaxLanes(D()) == 16) {
+  if constexpr (std::is_same_v<Element, BFloat16> && hn::MaxLanes(D()) == 16) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
     return;
   }
-  if constexpr (hn::MaxLanes(D()) == 8) {
+  if constexpr (std::is_same_v<Element, BFloat16> && hn::MaxLanes(D()) == 8) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(_mm256_cvtneps_pbh(v.raw)));
     return;
   }

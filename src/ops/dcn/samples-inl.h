@@ -11,7 +11,6 @@
 
 #include <algorithm>
 
-#include "core/element.h"
 #include "ops/dcn/samples.h"
 #include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
