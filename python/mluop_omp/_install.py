@@ -41,17 +41,21 @@ def no_cuda() -> AbstractContextManager[Any]:
 
     From the call on, or in a `with` statement during it:
 
-    - `Tensor.cuda`, `Module.cuda` and `to` of a tensor or a module return it on the CPU;
+    - `Tensor.cuda`, `Module.cuda` and `to` of a tensor or a module return it on the CPU, and
+      torch.load returns there what was saved from a GPU;
     - functions of PyTorch take a device cuda, of any index, as the CPU;
-    - torch.cuda.FloatTensor and the other types of tensors are those of the CPU;
-    - torch.cuda.set_device and synchronize do nothing, torch.cuda.current_device returns 0;
+    - the types of tensors and storages of torch.cuda are those of the CPU;
+    - streams, pinned memory, torch.cuda.set_device, synchronize and the like have no effect, events
+      measure wall time, statistics of memory are 0, random numbers are those of the CPU;
+    - torch.cuda.get_device_name, get_device_properties and mem_get_info describe the machine;
+    - torch.nn.parallel and DataParallel compute all parts with one module;
     - binary_cross_entropy takes targets outside of 0 to 1, as on CUDA.
 
     What code reads remains true: torch.cuda.is_available() is False where there is no GPU, tensors
-    are on the device cpu, and `is_cuda` is False. Streams, events, generators and graphs of CUDA,
-    `Tensor.type` and torch.load of a file without map_location="cpu" still require a GPU. Devices
-    are replaced in the thread that calls `no_cuda` and in processes that it forks, without
-    torch.compile; each call of PyTorch takes some microseconds more.
+    are on the device cpu, and `is_cuda` is False. Graphs, memory pools, NCCL, generators of CUDA
+    and sensors of GPUs still require a GPU: docs/python.md lists each name. Devices are replaced in
+    the thread that calls `no_cuda` and in processes that it forks, the names of torch.cuda in all
+    threads; each call of PyTorch takes some microseconds more.
     """
     _requirements.require("torch")
-    return importlib.import_module("mluop_omp.torch._no_cuda").NoCuda()
+    return importlib.import_module("mluop_omp.torch._no_cuda").no_cuda()

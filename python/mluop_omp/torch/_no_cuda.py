@@ -1,9 +1,14 @@
-"""CUDA devices that mean the CPU."""
+"""CUDA devices that mean the CPU: `no_cuda`; what it replaces is in `_stand_ins.py`."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import re
-from types import TracebackType
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Callable
 
 import torch
@@ -11,7 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-_TYPES = ("Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "Bool")
+from mluop_omp.torch import _stand_ins
+
 _CUDA = re.compile(r"cuda(:\d+)?")
 
 
@@ -22,6 +28,18 @@ def _is_cuda(value: Any) -> bool:
         return _CUDA.fullmatch(value) is not None
     # The index of a device.
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _to(tensor: Tensor, *arguments: Any, **named: Any) -> Tensor:
+    if arguments and _is_cuda(arguments[0]):
+        arguments = ("cpu", *arguments[1:])
+    return tensor.to(*arguments, **named)
+
+
+def _type(tensor: Tensor, dtype: Any = None, *arguments: Any, **named: Any) -> Any:
+    if isinstance(dtype, str):
+        dtype = dtype.replace("torch.cuda.", "torch.")
+    return tensor.type(dtype, *arguments, **named)
 
 
 def _binary_cross_entropy(
@@ -47,6 +65,15 @@ def _binary_cross_entropy(
     return {"none": losses.clone, "mean": losses.mean, "sum": losses.sum}[reduction]()
 
 
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    Tensor.cuda: lambda tensor, *_, **__: tensor,
+    Tensor.pin_memory: lambda tensor, *_, **__: tensor,
+    Tensor.to: _to,
+    Tensor.type: _type,
+    functional.binary_cross_entropy: _binary_cross_entropy,
+}
+
+
 class _OnCpu(TorchFunctionMode):
     """Replaces devices of CUDA in the calls of PyTorch's functions by the CPU."""
 
@@ -56,41 +83,88 @@ class _OnCpu(TorchFunctionMode):
         named = dict(named or {})
         if _is_cuda(named.get("device")):
             named["device"] = "cpu"
-        if function is functional.binary_cross_entropy:
-            return _binary_cross_entropy(*arguments, **named)
-        if function is Tensor.cuda:
-            return arguments[0]
-        if function is Tensor.to and len(arguments) > 1 and _is_cuda(arguments[1]):
-            arguments = (arguments[0], "cpu", *arguments[2:])
-        return function(*arguments, **named)
+        if named.get("pin_memory") is True:
+            named["pin_memory"] = False
+        return _FUNCTIONS.get(function, function)(*arguments, **named)
 
 
-class NoCuda:
-    """Lasts until the end of its `with` statement, if there is one. See `mluop_omp.no_cuda`."""
+def _set_default_device(original: Callable[..., None]) -> Callable[..., None]:
+    return lambda device: original("cpu" if _is_cuda(device) else device)
+
+
+def _restore_location(original: Callable[..., Any]) -> Callable[..., Any]:
+    """torch.load: storages that were saved from CUDA remain on the CPU."""
+    return lambda storage, location: (
+        storage if _is_cuda(str(location)) else original(storage, location)
+    )
+
+
+def _replacements() -> Iterator[tuple[Any, str, Any]]:
+    """Yields the owner and the name of each attribute to replace, and its replacement."""
+    for path, replacement in _stand_ins.CUDA.items():
+        module, _, name = f"torch.cuda.{path}".rpartition(".")
+        original = getattr(importlib.import_module(module), name, None)
+        # Submodules define the functions of torch.cuda: torch.cuda.memory.mem_get_info.
+        for other in [each for each in list(sys.modules) if each.startswith("torch.cuda")]:
+            if original is not None and vars(sys.modules[other]).get(name) is original:
+                yield sys.modules[other], name, replacement
+    for path, replacement in _stand_ins.PARALLEL.items():
+        *owners, name = path.split(".")
+        yield functools.reduce(getattr, owners, torch.nn.parallel), name, replacement
+    for storage in (torch.UntypedStorage, torch.TypedStorage):
+        yield storage, "cuda", lambda storage, *_, **__: storage
+    # Its arguments are checked before _OnCpu sees the call.
+    yield Tensor, "record_stream", lambda tensor, stream: None
+    yield torch, "set_default_device", _set_default_device(torch.set_default_device)
+    serialization = torch.serialization
+    restore = _restore_location(serialization.default_restore_location)
+    yield serialization, "default_restore_location", restore
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
+    inherited = name not in vars(owner)
+    original = getattr(owner, name)
+    setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        if inherited:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
+
+
+class _Replaced:
+    """All replacements, from the first `with` statement of any thread to the end of the last."""
 
     def __init__(self) -> None:
-        self._mode = _OnCpu()
-        self._mode.__enter__()
-        replacements: dict[str, Callable[..., Any]] = {
-            f"{name}Tensor": getattr(torch, f"{name}Tensor") for name in _TYPES
-        }
-        # torch.compile, which optimizers import, requires three different functions.
-        replacements["current_device"] = lambda: 0
-        replacements["set_device"] = lambda device: None
-        replacements["synchronize"] = lambda device=None: None
-        self._originals = {name: getattr(torch.cuda, name) for name in replacements}
-        for name, replacement in replacements.items():
-            setattr(torch.cuda, name, replacement)
+        self._lock = threading.Lock()
+        self._uses = 0
+        self._stack = ExitStack()
 
-    def __enter__(self) -> NoCuda:
-        return self
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._uses == 0:
+                # It keeps the functions and classes of torch.cuda that it finds when imported.
+                importlib.import_module("torch._dynamo")
+                for replacement in list(_replacements()):
+                    self._stack.enter_context(_replaced(*replacement))
+            self._uses += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for name, original in self._originals.items():
-            setattr(torch.cuda, name, original)
-        self._mode.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._uses -= 1
+            if self._uses == 0:
+                self._stack.close()
+
+
+_REPLACED = _Replaced()
+
+
+def no_cuda() -> AbstractContextManager[Any]:
+    """Lasts until the end of its `with` statement, if there is one. See `mluop_omp.no_cuda`."""
+    stack = ExitStack()
+    stack.enter_context(_REPLACED)
+    stack.enter_context(_OnCpu())
+    return stack
