@@ -1157,8 +1157,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  * | output | [N, C] | that of input           | any    |
  *
  * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
- * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 16.6 on p is 1 and 1 - p is 0,
- *   whose logarithm is -87.3, as in mmcv's kernels.
+ * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 17.33 on p is 1 and 1 - p is 0,
+ *   whose log' is -87.3: the loss of another class is 87.3 w (1 - alpha) there. mmcv's kernels also round
+ *   1 + exp(-input), and compute the same from 16.64 on.
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
  *   null. NaN propagates.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are

@@ -53,7 +53,8 @@ def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int
     Args:
         boxes: float16, bfloat16 or float32 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 < y2. Other
             boxes overlap none. Boxes of all classes suppress each other: shift those of each class
-            to a place of their own, as batched_nms of mmcv does.
+            to a separate region, as batched_nms of mmcv does, in float32: in float16, shifted
+            corners above 65504 are infinite, and such a box suppresses none and is kept.
         scores: [N], of the dtype of boxes.
         iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
         offset: 0, or 1 if x2 and y2 are those of the last pixel of a box: it is added to each width
@@ -82,9 +83,9 @@ def nms_rotated(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> 
 
     Args:
         boxes: float32 [N, 5]: x, y, w, h, a as in `box_iou_rotated`, which says how to pass angles
-            of the opposite direction; or [N, 6], whose last column is not read. Boxes of all
-            classes suppress each other: shift those of each class to a place of their own, as
-            batched_nms of mmcv does.
+            of the opposite direction; or [N, 6] with labels, which are not read. Boxes of all
+            classes suppress each other, also with nms_rotated(labels=...) of mmcv: shift those of
+            each class to a separate region, as batched_nms of mmcv does.
         scores: float32 [N].
         iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
 

@@ -32,9 +32,10 @@ def sigmoid_focal_loss(
         alpha: the share of targets.
 
     Returns:
-        [N, C], of the dtype of input. Logarithms are those of 2^-126 at least: from input = 16.6
-        on, float32 has p = 1, and the loss of a class that is not the target is
-        ``87.3 w (1 - alpha)``, as in mmcv's kernels.
+        [N, C], of the dtype of input. The argument of a logarithm is at least 2^-126, as in mmcv's
+        kernels: from input = 17.33 on (float64: 36.74), p is 1, and the loss of a class that is not
+        the target is ``87.3 w (1 - alpha)``, where the definition gives ``input w (1 - alpha)``.
+        mmcv's kernels, which also round 1 + exp(-input), reach this value from 16.64 on.
 
     Raises:
         MluOpError: gamma is negative; shapes or dtypes differ from those above.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import Path
 
 import cases
 import numpy as np
@@ -23,6 +25,27 @@ def test_large_logits(dtype):
     least = -np.log(2.0) * 126
     of_zero = np.log1p(-1 / (1 + np.exp(-30.0))) if dtype == np.float64 else least
     assert_allclose(found, [[-0.75 * of_zero, 7.5], [-0.25 * least, np.nan]], rtol=1e-3)
+
+
+def test_table_of_the_page():
+    page = Path(__file__).resolve().parents[2] / "docs" / "operators" / "sigmoid-focal-loss.md"
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", page.read_text(), flags=re.MULTILINE)
+    logits = np.array([[x] for x, _ in rows], np.float32)
+    background = np.full(len(rows), 1, np.int32)
+    losses = mluop_omp.sigmoid_focal_loss(logits, background)
+    grads = mluop_omp.sigmoid_focal_loss_backward(logits, background)
+    p = 1 / (1 + np.exp(-logits))
+    mmcv = -0.75 * p**2 * np.log(np.maximum(1 - p, np.finfo(np.float32).tiny))
+    expected = np.column_stack((0.75 * logits, losses, mmcv, grads))
+    assert len(rows) == 4 and p.dtype == np.float32
+    assert_allclose([[float(cell) for cell in row.split(" | ")] for _, row in rows], expected, 1e-4)
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 17.33), (np.float64, 36.74)])
+def test_where_the_loss_is_constant(dtype, limit):
+    logits = np.array([[limit - 0.01], [limit], [100]], dtype)
+    below, at, far = mluop_omp.sigmoid_focal_loss(logits, np.full(3, 1, np.int32))[:, 0]
+    assert below != at == far
 
 
 def test_rows_without_class_have_no_weight():

@@ -369,6 +369,24 @@ def test_batched_nms():
     assert torch.equal(dets, torch.cat((boxes, scores[:, None]), 1)[keep])
 
 
+@pytest.mark.parametrize(
+    ("dtype", "kept"), [(torch.float, [0]), (torch.bfloat16, [0]), (torch.half, [0, 1])]
+)
+def test_batched_nms_beyond_half(dtype, kept):
+    boxes = torch.tensor([[0, 0, 1000, 1000]] * 2, dtype=dtype)
+    scores, labels = torch.tensor([0.9, 0.8], dtype=dtype), torch.tensor([66, 66])
+    _, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms", "iou_threshold": 0.5})
+    assert keep.tolist() == kept
+
+
+def test_nms_rotated_does_not_read_labels():
+    boxes = torch.tensor([[0, 0, 4, 2, 0], [0, 0, 4, 2, 0.1]])
+    scores, labels = torch.tensor([0.7, 0.9]), torch.tensor([1, 0])
+    assert ops.nms_rotated(boxes, scores, 0.5, labels=labels)[1].tolist() == [1]
+    _, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms_rotated", "iou_threshold": 0.5})
+    assert keep.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("name", ["nms3d", "nms3d_normal"])
 def test_nms3d(name):
     boxes, scores, threshold = cases.arguments(name)

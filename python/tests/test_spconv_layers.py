@@ -215,6 +215,8 @@ def test_global_pools():
     assert features.grad.tolist() == [[0, 1], [1, 1], [1, 0]]
     # spconv returns the average of the first channel.
     assert spconv.SparseGlobalAvgPool()(x).tolist() == [5.5, 3]
+    of_page = sparse(torch.tensor([[1.0, 10], [3, 30]]), [[0, 0, 0], [0, 0, 1]], (4, 4))
+    assert spconv.SparseGlobalAvgPool()(of_page).tolist() == [2]
 
 
 def test_other_algorithms_are_this_one():

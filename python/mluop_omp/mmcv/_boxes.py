@@ -62,7 +62,7 @@ def nms_rotated(
 
     A box is suppressed if an IoU is greater than the threshold, as by mmcv's kernels for GPUs;
     mmcv's kernel for CPUs suppresses it also if they are equal. Labels, the last column of dets if
-    multi_label, are not read, as by all kernels of mmcv.
+    multi_label, are not read, as by mmcv's kernels for CPUs and GPUs: classes suppress each other.
     """
     apply_num_threads()
     rows, scores = at_least_float32(dets, scores)

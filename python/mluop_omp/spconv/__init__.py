@@ -17,6 +17,9 @@ Differences from spconv's own CPU kernels:
     - The gradient of SparseAvgPool is divided by the number of active sites of the window, as the
       average is; spconv multiplies by it.
     - A site outside the spatial shape or the batch is an error.
+
+As on every device, spconv's SparseGlobalAvgPool returns the mean of the first channel of each
+batch, [B]; SparseGlobalMaxPool returns all channels, [B, C].
 """
 
 from __future__ import annotations
