@@ -89,15 +89,16 @@ extern "C" {
  * Types
  * ------------------------------------------------------------------------------------------------ */
 
-/* Status of a call. Each function below lists the values that it returns. */
+/* Status of a call. Each function below lists the values that it returns. A call that fails returns ALLOC_FAILED
+ * instead if memory does not suffice for its message. */
 typedef enum {
   MLUOP_STATUS_SUCCESS = 0,           /* the call succeeded */
-  MLUOP_STATUS_NOT_INITIALIZED = 1,   /* the backend could not be started */
+  MLUOP_STATUS_NOT_INITIALIZED = 1,   /* of mluOpGetSparseConvolutionNumActOut only: a null argument */
   MLUOP_STATUS_ALLOC_FAILED = 2,      /* out of memory, or NRAM too small for the smallest tile */
   MLUOP_STATUS_BAD_PARAM = 3,         /* an argument violates a rule of the function */
   MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a bug of the backend */
   MLUOP_STATUS_ARCH_MISMATCH = 5,     /* the operator does not exist on the device of MLUOP_OMP_DEVICE */
-  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* the operator failed during execution */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* of mluOpDestroySparseConvolutionDescriptor only: a null argument */
   MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid, but not implemented by design */
   MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* a result does not fit the type of its output */
 } mluOpStatus_t;
@@ -252,7 +253,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
 
 /* Reads the environment again (above, except MLUOP_OMP_SIMD). The algorithm becomes that of
  * MLUOP_OMP_ALGORITHM; atomics mode and queue are kept.
- * Returns BAD_PARAM if handle is null or a variable has an invalid value; the handle is then unchanged. */
+ * Returns BAD_PARAM if handle is null or a variable has an invalid value, ALLOC_FAILED if out of memory; the
+ * handle is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
 
 /* Stores a queue in the handle; null is allowed. Operators run synchronously and do not use it.
@@ -333,7 +335,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t 
                                                         mluOpDataType_t dtype, int dimNb, const int64_t dimSize[]);
 
 /* As mluOpSetTensorDescriptor, with explicit strides. The operators of this backend require contiguous
- * tensors and return NOT_SUPPORTED for others (the stride of a dimension of size 1 is ignored).
+ * tensors and return NOT_SUPPORTED for others (strides of a dimension of size 1, and of a tensor without elements,
+ * are ignored).
  * Returns BAD_PARAM as mluOpSetTensorDescriptor does, and if dimStride is null, a stride is negative, or
  * the bytes that the strides span exceed int64_t. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
@@ -352,8 +355,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor
 
 /* Reads a descriptor. An output pointer may be null: it is skipped. dimSize must have room for dimNb
  * values, at most MLUOP_DIM_MAX.
- * Returns BAD_PARAM if desc is null, and, without _v2, NUMERICAL_OVERFLOW if a value exceeds int; nothing
- * is then written. */
+ * Returns BAD_PARAM if desc is null, and, without _v2, NUMERICAL_OVERFLOW if a value to be written exceeds int;
+ * nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
                                                      mluOpTensorLayout_t* layout, mluOpDataType_t* dtype,
                                                      int* dimNb, int dimSize[]);
@@ -476,11 +479,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * Statuses that every operator returns
  *   BAD_PARAM      handle or a descriptor is null; a data pointer of a non-empty tensor is null; an
  *                  element type, number of dimensions, shape or layout is not the one listed; an output
- *                  overlaps an input, another output or the workspace; a size in bytes exceeds int64_t
+ *                  overlaps an input, another output or the workspace, or the workspace an input; a size in
+ *                  bytes exceeds int64_t
  *   NOT_SUPPORTED  a tensor is not contiguous
  *   ALLOC_FAILED   out of memory, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
  *   INTERNAL_ERROR a bug of the backend
- * The first of several violations is reported: null pointers, then the device, then the other rules.
+ * The first of several violations is reported: null pointers other than the workspace, then the device, then the
+ * other rules. Where a section states that inputs may be null because there is nothing to compute, inputs and
+ * workspace are not accessed: outputs may overlap them. A workspace of 0 needed bytes may overlap inputs. Bytes of
+ * workspace for each point or box are those of many; few are padded.
  *
  * A call that returns SUCCESS has written every element of every output, with zeros where a sum is empty, except
  * elements that the section of the operator lists as left unchanged. Where MLU-OPS leaves unchanged what this
@@ -659,13 +666,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
  * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
  *   of tensors and the workspace may be null, and dim 1 of boxes may have any size. MLU-OPS leaves these elements,
  *   and result_num if N is 0, unchanged.
- *   A box of which a number is NaN or infinite, or of which w h is less than 1e-14, overlaps no other. If
- *   iou_threshold is negative, a box without overlap is suppressed too: its IoU of 0 is greater. If it is NaN, no
- *   box is suppressed. Boxes with score -infinity are kept; the device omits them.
+ *   A box of which a number is NaN or infinite, or of which w h is less than 1e-14, overlaps no other: its IoU is
+ *   0, or NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses too, one
+ *   of NaN does not. If iou_threshold is NaN, no box is suppressed. Boxes with score -infinity are kept; the
+ *   device omits them.
  * Determinism: the result is exact: that of the serial definition, at every thread count. mmcv's kernel for CPUs
  *   suppresses also if the IoU equals the threshold; those of CUDA and MLU do not.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 110 bytes a box.
+ * Memory: a workspace, at any address, of the size that the query returns: about 100 bytes a box.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      dim 1 of boxes is neither 5 nor 6; result_num is null; workspace_size is less than the query
@@ -692,8 +700,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *
  *   In descending order of confidence, a box is kept unless a box that is kept before overlaps it: unless the IoU
  *   of both is greater than iou_threshold. Of equal confidences, the lower index comes first; NaN come before all
- *   numbers. Boxes whose confidence is not above confidence_threshold take no part. Each batch and each class is a
- *   suppression of its own, of which the first max_output_size boxes that are kept are written.
+ *   numbers. Boxes whose confidence is confidence_threshold or less take no part; those whose confidence is NaN
+ *   do. Each batch and each class is suppressed independently; its first max_output_size boxes that are kept are
+ *   written.
  *   In fp32, each operation rounded, with o = offset:
  *     area(A)  = (x2 - x1 + o) (y2 - y1 + o)
  *     I(A, B)  = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)
@@ -732,15 +741,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   A confidence_threshold of 0 drops confidences of 0 and below, as MLU-OPS does; mmcv and torchvision keep them:
  *   theirs is -infinity, or NaN if -infinity occurs.
  *   x1 < x2 and y1 < y2 are expected. The corners are not sorted: as in mmcv, other boxes overlap none. An IoU of
- *   NaN, of boxes with NaN or of two boxes without area, suppresses nothing. If iou_threshold is negative, boxes
- *   without overlap are suppressed too: their IoU of 0 is greater. If it is NaN, no box is suppressed.
+ *   NaN suppresses nothing: that of boxes of 4 numbers with NaN, or of two of them without area. The IoU of a 3-D
+ *   box without area, or with NaN in x, y, dx, dy or yaw, is 0. If iou_threshold is negative, an IoU of 0
+ *   suppresses too. If it is NaN, no box is suppressed.
  *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
  *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit.
  *   HALF and BFLOAT16 are converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 70 bytes a box of a batch, of 3-D
- *   boxes about 80.
+ * Memory: a workspace, at any address, of the size that the query returns: about 65 bytes a box of a batch, of 3-D
+ *   boxes about 77.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      nms_desc is null or not set; boxes is not FLOAT, HALF or BFLOAT16; boxes have 7 numbers and
@@ -781,8 +791,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle, mluOp
  * Units: x, y and z, the center, and dx, dy and dz are in meters, as the 1e-5 is; yaw is in radians, from the x
  *   axis to the y axis. mluOpOmpPointsInBoxesPart has the rule of mmcv, whose z is that of the bottom face.
  * Outputs: the call writes every element of points_indices; the caller need not initialize it. If B, M or T is 0,
- *   points_indices is unchanged and the data may be null. A point whose x or y is NaN is in no box; a z of NaN is
- *   within every height, as in MLU-OPS, and so are all z for a dz of NaN.
+ *   points_indices is unchanged; points and boxes may be null. A point whose x or y is NaN is in no box; a z of
+ *   NaN is within every height, as in MLU-OPS, and so are all z for a dz of NaN.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
  *   set. Differences, products and sums are rounded to fp32, sine and cosine are computed in double and rounded,
  *   and the results are compared with the halves of the sides in double.
@@ -1012,7 +1022,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   and 4 bytes a row and column of bins.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      roialign_desc is null or not set; the image of a RoI does not exist; there are no pixels
+ *   BAD_PARAM      roialign_desc is null or not set; the image of a RoI does not exist; images have no pixels,
+ *                  unless R or C is 0
  *   NOT_SUPPORTED  H or W is 2^31 or more: pixels of an axis are numbered by int32; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
@@ -1052,7 +1063,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  *   for each pixel of an image and 16 channels, or 1 of NCHW, for each task.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; there are no pixels
+ *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; images have no pixels, unless
+ *                  R or C is 0
  *   NOT_SUPPORTED  H or W is 2^31 or more; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignBackward_v2; mmcv roi_align. */
@@ -1574,7 +1586,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
 /* Writes the bytes of workspace that mluOpDynamicScatterBackward and mluOpDynamicPointToVoxelBackward need for
  * feats_desc [N, C]: the same number from both queries, 0 if feats is empty.
  * Returns BAD_PARAM if an argument is null, reduce_type is not a valid enumerator, or a descriptor is not as the
- * operator requires; NOT_SUPPORTED if N is 2^31 or more. Nothing is then written. */
+ * operator requires; NOT_SUPPORTED if N is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const mluOpHandle_t handle,
                                                                         const mluOpReduceMode_t reduce_type,
                                                                         const mluOpTensorDescriptor_t feats_desc,

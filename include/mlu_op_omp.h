@@ -134,7 +134,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
  *
  * mluOpOmpCompare compares a tensor that a program has found, e, with the one expected, b, of the same shape, in
  * any two real data types: figures of accuracy, the worst elements, and how the wrong elements are distributed.
- * Numbers are compared in double. What depends on a data type (bits, representable values, subnormal numbers)
+ * Numbers are compared in double; two tensors of INT64, or two of UINT64, by their exact differences, except in
+ * sums. What depends on a data type (bits, representable values, subnormal numbers)
  * depends on that of e: b is then rounded to it, to nearest even, integers saturated.
  *
  * Sums of magnitudes and squares have relative errors below 1e-11; counts and maxima are exact. Results are the
@@ -410,7 +411,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxesOverlapBev(mluOpHandle_t handle,
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
  *   set.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 45 bytes a box.
+ * Memory: a workspace, at any address, of the size that the query returns: about 37 bytes a box.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      result_num is null; workspace_size is less than the query returns, or workspace is null
@@ -470,7 +471,7 @@ typedef enum {
  * Determinism: the result is exact: the bits of the serial loop of the definition in fp32, at every thread count
  *   and on every instruction set. exp is expf of the C library, as in mmcv.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 30 bytes a box.
+ * Memory: a workspace, at any address, of the size that the query returns: about 28 bytes a box.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      method is not a valid enumerator; offset is neither 0 nor 1; result_num is null; workspace_size
@@ -516,7 +517,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSoftNmsWorkspaceSize(mluOpHandle_t handle
  * Determinism: the result is exact: that of the serial definition in fp32, at every thread count and on every
  *   instruction set.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 50 bytes a box.
+ * Memory: a workspace, at any address, of the size that the query returns: about 45 bytes a box.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      group_num is null; workspace_size is less than the query returns, or workspace is null although
@@ -627,7 +628,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
  *   instruction set. Squares are rounded before they are added. CUDA compilers fuse the two: of points that are
  *   almost equally far, mmcv's kernel may choose another one.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Batches run in parallel; the points of one do not.
- * Memory: a workspace, at any address, of the size that the query returns: about 40 bytes a point.
+ * Memory: a workspace, at any address, of the size that the query returns: about 37 bytes a point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      N is 0, but B and M are not; workspace_size is less than the query returns, or workspace is
@@ -953,8 +954,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
  * Units: indice_pairs[k,0,l] is the row of the input and indice_pairs[k,1,l] that of the output of pair l of
  *   offset k, for l below indice_num[k], as in mluOpIndiceConvolutionForward. indice_num has K numbers.
  * Outputs: the call writes every element of features_out; the caller need not initialize it. A row without a pair,
- *   and the maximum of numbers that are not positive, is +0. A NaN is no maximum. A pair with a negative index is
- *   skipped. If features_out has no elements, no data but indice_num are read: pointers may be null.
+ *   and the maximum of numbers that are not positive, is +0. NaN is never selected. A pair with a negative index
+ *   is skipped. If features_out has no elements, no data but indice_num are read: pointers may be null.
  * Determinism: the result is exact.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps 8 bytes a row of the result and up to 20 a pair.
@@ -1031,8 +1032,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolBackward(
  * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
  *   set. Each difference, square and sum is rounded to fp32, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: 12 bytes a point. The handle keeps up
- *   to 36 bytes a point.
+ * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point. The handle
+ *   keeps up to 36 bytes a point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      k is not from 1 to 100; workspace_size is less than the query returns, or workspace is

@@ -160,7 +160,7 @@ def indice_maxpool(
         num_out: the number of output sites.
 
     Returns:
-        [num_out, C] of the dtype of features. NaN is no maximum.
+        [num_out, C] of the dtype of features. NaN is never selected.
 
     Raises:
         MluOpError: an index or a number is out of range; shapes or dtypes differ from those above.

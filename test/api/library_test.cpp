@@ -1,11 +1,13 @@
 // Versions, status names, element sizes, the last error, and the default level of the log.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <thread>
 
 #include "mlu_op_omp.h"
 #include "support/api_errors.h"
+#include "support/environment.h"
 
 namespace mluop::test {
 namespace {
@@ -93,6 +95,11 @@ TEST(ApiLibrary, LastError) {
   EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpDestroy] handle is null");
   mluOpCreate(nullptr);
   EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpCreate] handle is null");
+  // At most 1023 characters.
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", std::string(2000, 'x').c_str());
+  mluOpHandle_t handle = nullptr;
+  EXPECT_EQ(mluOpCreate(&handle), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(std::strlen(mluOpOmpGetLastError()), 1023U);
 }
 
 }  // namespace

@@ -2,13 +2,23 @@
 // any NRAM, and tensors anywhere in memory. A call that succeeds has the result of the oracle; any other call
 // names an argument and changes nothing.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "ops/operator_cases.h"
+#include "support/child_process.h"
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"
+#include "support/temporary_folder.h"
 #include "support/trace.h"
 #include "support/values.h"
 
@@ -66,6 +76,36 @@ TEST_F(OpsContract, RandomSizes) {
   }
 }
 
+// The headers state the bytes of workspace that each of many boxes or points adds.
+TEST(OpsWorkspace, BytesOfABoxOrPoint) {
+  MLUOP_LABELS(kOnce);
+  constexpr int64_t kMany = 10000;
+  const struct {
+    const char* op;
+    std::map<std::string, int64_t> sizes;
+    double bytes;
+  } kTable[] = {
+      {"dynamic_point_to_voxel_forward", {{"n", kMany}}, 24},
+      {"furthest_point_sample", {{"b", 1}, {"n", kMany}}, 37},
+      {"knn", {{"b", 1}, {"n", kMany}}, 12},
+      {"nms", {{"n", kMany}}, 65},
+      {"nms", {{"n", kMany}, {"planar", 0}}, 77},
+      {"nms3d_normal", {{"n", kMany}}, 37},
+      {"nms_match", {{"n", kMany}}, 45},
+      {"nms_rotated", {{"n", kMany}}, 100},
+      {"roipoint_pool3d", {{"b", 1}, {"n", kMany}}, 12},
+      {"soft_nms", {{"n", kMany}}, 28},
+      {"three_nn_forward", {{"b", 1}, {"m", kMany}}, 25},
+      {"voxelization", {{"n", kMany}}, 33},
+  };
+  for (const auto& [op, sizes, bytes] : kTable) {
+    SCOPED_TRACE(op);
+    const Handle handle;
+    const OperatorCall call(handle, make_case(op, MLUOP_DTYPE_FLOAT, sizes));
+    EXPECT_NEAR(static_cast<double>(call.arguments.workspace_size) / kMany, bytes, 0.1 * bytes);
+  }
+}
+
 // The native algorithm has the same bits at any number of threads and in any memory. The workspace has the same
 // size: the number of threads may change after the query.
 TEST_F(OpsContract, ThreadCounts) {
@@ -98,6 +138,47 @@ TEST_F(OpsContract, ThreadCounts) {
       }
     }
   }
+}
+
+// Hashes of the results of operators whose bits are those of every instruction set: all but sparse and deformable
+// convolution.
+std::string hashes_of_results() {
+  std::string hashes;
+  const Handle handle;
+  for (const Operator& op : cases::operators()) {
+    if (op.has_dot_products) continue;
+    for (const mluOpDataType_t dtype : op.dtypes) {
+      const Case made = op.make(default_recipe(op, dtype));
+      const OperatorCall call(handle, made);
+      EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+      const std::vector<std::byte> outputs = call.outputs();
+      const std::string_view bytes(reinterpret_cast<const char*>(outputs.data()), outputs.size());
+      hashes += op.name + ' ' + std::to_string(std::hash<std::string_view>()(bytes)) + '\n';
+    }
+  }
+  return hashes;
+}
+
+// Runs in the child process of the test below.
+TEST(OpsInstructionSets, DISABLED_WritesHashes) {
+  std::ofstream(std::getenv("MLUOP_TEST_FILE")) << hashes_of_results();
+}
+
+TEST(OpsInstructionSets, HaveTheSameBits) {
+  MLUOP_LABELS(kOnce, kNotEmulated);
+  const std::string best = hashes_of_results();
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "hashes";
+  const ScopedEnvironment environment("MLUOP_TEST_FILE", file.c_str()), simd("MLUOP_OMP_SIMD", "generic");
+  EXPECT_EQ(exit_status_of_child([] {
+              execl("/proc/self/exe", "mluop_tests", "--gtest_filter=OpsInstructionSets.DISABLED_*",
+                    "--gtest_also_run_disabled_tests", nullptr);
+              return false;
+            }),
+            0);
+  std::stringstream generic;
+  generic << std::ifstream(file).rdbuf();
+  EXPECT_EQ(best, generic.str());
 }
 
 // Every extent up to two of the longest vectors, and those around further ones, with rows that end at a guard
@@ -162,6 +243,40 @@ TEST_F(OpsContract, Layouts) {
   }
 }
 
+// If the outputs of a call have no elements, all data and the workspace may be null, unless its operator checks inputs
+// all the same. Wherever inputs and workspace may be null, outputs may overlap inputs.
+void expect_nothing_read(const Case& made, mluOpOmpAlgorithm_t algorithm) {
+  const Handle handle(algorithm);
+  const OperatorCall full(handle, made);
+  ASSERT_EQ(full.run(), MLUOP_STATUS_SUCCESS);
+  OperatorCall call(handle, made);
+  bool has_results = false;
+  for (size_t i = 0; i < call.op().tensors.size(); ++i) {
+    const bool has_elements = call.arguments[i].bytes() > 0;
+    has_results |= has_elements && call.op().tensors[i].is_written();
+    if (!call.op().tensors[i].is_written()) call.arguments[i].data = nullptr;
+  }
+  call.arguments.workspace = nullptr;
+  call.arguments.workspace_size = 0;
+  const mluOpStatus_t status = call.run();
+  if (status != MLUOP_STATUS_SUCCESS) {
+    const bool checks_inputs =
+        call.op().name == "roi_align_backward_v2" || call.op().name == "ms_deform_attn_backward";
+    EXPECT_TRUE(has_results || checks_inputs) << mluOpOmpGetLastError();
+    EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
+    return;
+  }
+  EXPECT_TRUE(call.outputs() == full.outputs());
+  for (size_t i = 0; i < call.op().tensors.size(); ++i) {
+    if (!call.op().tensors[i].is_written() || call.arguments[i].bytes() == 0) continue;
+    for (size_t j = 0; j < call.op().tensors.size(); ++j) {
+      if (!call.op().tensors[j].is_written()) call.arguments[j].data = call.arguments[i].data;
+    }
+    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(call.outputs() == full.outputs());
+  }
+}
+
 // Each subset of the extents is 0, or the lowest.
 TEST_F(OpsContract, EmptyExtents) {
   MLUOP_LABELS(kNotEmulated);
@@ -182,7 +297,9 @@ TEST_F(OpsContract, EmptyExtents) {
         }
         for (const auto algorithm : algorithms_of(op)) {
           SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(algorithm));
-          const bool succeeds = expect_contract(op.make(recipe), algorithm);
+          const Case made = op.make(recipe);
+          const bool succeeds = expect_contract(made, algorithm);
+          if (succeeds && is_empty) expect_nothing_read(made, algorithm);
           EXPECT_TRUE(succeeds || is_empty) << mluOpOmpGetLastError();
           succeeded += succeeds && is_empty ? 1 : 0;
         }

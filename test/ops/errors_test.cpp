@@ -252,6 +252,38 @@ TEST(OpsErrors, EachArgument) {
   }
 }
 
+// The first of several violations is reported: null pointers, then the device, then the other rules.
+TEST(OpsErrors, OrderOfRules) {
+  const Change wrong_types = [](OperatorCall& call) {
+    for (size_t i = 0; i < call.op().tensors.size(); ++i) {
+      if (!call.op().tensors[i].has_descriptor) continue;
+      const Operand& operand = call.arguments[i];
+      set_desc(call.op().tensors[i].id, Descriptor(MLUOP_DTYPE_DOUBLE, operand.dims, operand.layout))(call);
+    }
+  };
+  const Handle any_device;
+  const ScopedEnvironment environment("MLUOP_OMP_DEVICE", "mlu290");
+  const Handle handle;
+  for (const Operator& op : cases::operators()) {
+    SCOPED_TRACE(op.name);
+    const Case made = op.make(default_recipe(op, op.dtypes.front()));
+    for (size_t i = 0; i < op.tensors.size(); ++i) {
+      const TensorRule& rule = op.tensors[i];
+      if (!rule.has_descriptor || rule.is_optional) continue;
+      const Change no_desc = [i](OperatorCall& call) { call.arguments[i].desc = nullptr; };
+      expect_rule(handle, made, {rule.id, all_of({wrong_types, no_desc}), rule.id + "_desc is null"},
+                  query_checks(any_device, made, i));
+      const Change no_data = [i](OperatorCall& call) { call.arguments[i].data = nullptr; };
+      expect_rule(handle, made, {rule.id, all_of({wrong_types, no_data}), rule.id + " is null, expected .+"},
+                  false);
+    }
+    if (!op.refuses_200_series) continue;
+    expect_rule(handle, made,
+                {"device", wrong_types, "device is mlu290, expected mlu370 or mlu590", MLUOP_STATUS_ARCH_MISMATCH},
+                op.query != nullptr);
+  }
+}
+
 TEST(OpsErrors, Devices) {
   for (const std::string device : {"mlu270", "mlu290", "mlu370", "mlu590"}) {
     const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device.c_str());

@@ -39,7 +39,7 @@ class OperatorCall {
   OperatorCall& operator=(const OperatorCall&) = delete;
 
   mluOpStatus_t run() const { return op_.run(arguments); }
-  // The workspace query of an operator that has one.
+  // The workspace query of an operator that has one. One that fails writes nothing.
   mluOpStatus_t query() const;
   // Computes the outputs with the oracle instead, of arguments that a call has accepted: expect and expect_bits of
   // cases::Operator.

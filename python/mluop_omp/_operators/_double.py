@@ -461,7 +461,7 @@ def indice_maxpool(
     if output.size == 0:
         return output
     for _, inputs, outputs in _offsets(pairs, num):
-        np.fmax.at(output, outputs, features[inputs])  # NaN is no maximum.
+        np.fmax.at(output, outputs, features[inputs])  # NaN is never selected.
     return output
 
 

@@ -61,6 +61,7 @@ TEST(OpsBevPool, HostileSizes) {
 }
 
 TEST(OpsBevPoolErrors, Points) {
+  constexpr int64_t k2To31 = int64_t{1} << 31;
   for (const char* op : {kForward, kBackward}) {
     expect_errors(make_example(op, MLUOP_DTYPE_FLOAT),
                   {{set_element("ranks_bev", 3, 3), "ranks_bev[3] is 3, expected -1 to 2"},
@@ -71,8 +72,12 @@ TEST(OpsBevPoolErrors, Points) {
   }
   expect_errors(make_example(kForward, MLUOP_DTYPE_FLOAT),
                 {{set_shape("features", {0, 2}), "features dim 0 is 0, expected at least 1: ranks_feat[0] is 0"},
-                 {set_shape("features", {int64_t{1} << 31, 2}),
-                  "features has 2147483648 rows, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED}});
+                 {set_shape("features", {k2To31, 2}), "features has 2147483648 rows, expected fewer than 2^31",
+                  MLUOP_STATUS_NOT_SUPPORTED},
+                 {set_shape("output", {k2To31, 2}), "output has 2147483648 rows, expected fewer than 2^31",
+                  MLUOP_STATUS_NOT_SUPPORTED},
+                 {set_shape("ranks_depth", {k2To31}), "ranks_depth has 2147483648 rows, expected fewer than 2^31",
+                  MLUOP_STATUS_NOT_SUPPORTED}});
 }
 
 }  // namespace

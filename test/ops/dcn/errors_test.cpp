@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "core/dcn.h"
 #include "support/api_errors.h"
 #include "support/call_errors.h"
 
@@ -38,6 +41,12 @@ struct Values {
 TEST(OpsDcnErrors, Descriptor) {
   const DcnDescriptor desc;
   ASSERT_EQ(Values().set(desc), MLUOP_STATUS_SUCCESS);
+  const auto contents = [&desc] {
+    std::array<std::byte, sizeof(mluOpDCNStruct)> bytes;
+    std::memcpy(bytes.data(), mluOpDCNDescriptor_t{desc}, bytes.size());
+    return bytes;
+  };
+  const auto before = contents();
   const std::pair<std::function<void(Values&)>, const char*> rows[] = {
       {[](Values& v) { v.dimNb = 5; }, "dimNb is 5, expected 4"},
       {[](Values& v) { v.pad[3] = -1; }, "pad[3] is -1, expected at least 0"},
@@ -65,6 +74,7 @@ TEST(OpsDcnErrors, Descriptor) {
   expect_null("pad", [&] { return set_arrays(desc, nullptr, set, set); });
   expect_null("stride", [&] { return set_arrays(desc, set, nullptr, set); });
   expect_null("dilation", [&] { return set_arrays(desc, set, set, nullptr); });
+  EXPECT_EQ(contents(), before);
   expect_failure([] { return mluOpCreateDCNDescriptor(nullptr); }, MLUOP_STATUS_BAD_PARAM,
                  "[mluOpCreateDCNDescriptor] dcn_desc is null");
   expect_failure([] { return mluOpDestroyDCNDescriptor(nullptr); }, MLUOP_STATUS_BAD_PARAM,

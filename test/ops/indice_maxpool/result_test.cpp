@@ -44,6 +44,7 @@ TEST(OpsIndiceMaxpool, WorkedExample) {
 }
 
 TEST(OpsIndiceMaxpoolErrors, Pairs) {
+  constexpr int64_t k2To31 = int64_t{1} << 31;
   for (const char* op : {kForward, kBackward}) {
     expect_errors(make_example(op, MLUOP_DTYPE_FLOAT),
                   {{set_list("indice_num", {4, 7}), "indice_num[1] is 7, expected 0 to 6"},
@@ -51,7 +52,11 @@ TEST(OpsIndiceMaxpoolErrors, Pairs) {
                    {set_element("indice_pairs", 1, 6),
                     "indice_pairs[0, 0, 1] is 6, expected less than 6, the rows of features"},
                    {set_element("indice_pairs", 19, 4),
-                    "indice_pairs[1, 1, 1] is 4, expected less than 4, the rows of features_out"}});
+                    "indice_pairs[1, 1, 1] is 4, expected less than 4, the rows of features_out"},
+                   {set_shape("features", {k2To31, 2}), "features has 2147483648 rows, expected fewer than 2^31",
+                    MLUOP_STATUS_NOT_SUPPORTED},
+                   {set_shape("features_out", {k2To31, 2}),
+                    "features_out has 2147483648 rows, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED}});
   }
 }
 

@@ -142,10 +142,15 @@ TEST(OpsRoiAlignErrors, Boxes) {
 }
 
 TEST(OpsRoiAlignErrors, Samples) {
+  constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
+  constexpr int64_t k2To31 = int64_t{1} << 31;
   for (const char* op : {kForward, kBackward}) {
-    expect_errors(
-        make_case(op, MLUOP_DTYPE_FLOAT, {}),
-        {{set("sampling_ratio", 65), "sampling_ratio is 65, expected at most 64", MLUOP_STATUS_NOT_SUPPORTED}});
+    expect_errors(make_case(op, MLUOP_DTYPE_FLOAT, {}),
+                  {{set("sampling_ratio", 65), "sampling_ratio is 65, expected at most 64", kNotSupported},
+                   {with_sizes(op, {{"h", k2To31}}),
+                    "the height of images is 2147483648, expected fewer than 2^31", kNotSupported},
+                   {with_sizes(op, {{"w", k2To31}}), "the width of images is 2147483648, expected fewer than 2^31",
+                    kNotSupported}});
   }
 }
 
@@ -187,6 +192,10 @@ TEST(OpsRoiAlignErrors, Descriptor) {
   };
   EXPECT_EQ(run(nullptr), kBadParam);
   EXPECT_EQ(run(desc), kBadParam);
+  // A call that fails leaves the descriptor as it is.
+  EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 3, 2, 3, 1, 0, true), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 7, 7, 0, 1, 2, true), kBadParam);
+  EXPECT_EQ(run(desc), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
 }  // namespace
