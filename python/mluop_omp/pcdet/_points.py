@@ -135,6 +135,8 @@ def _points_around(
     """
     B, Z, Y, X = point_indices.shape
     batch = to_index("new_coords[:, 0]", new_coords[:, 0], B)
+    if not point_indices.numel():
+        return
     z_steps, y_steps, _ = (torch.arange(-reach, reach + 1) for reach in ranges)
     has_point = point_indices.flatten() >= 0
     points = point_indices.flatten()[has_point]
