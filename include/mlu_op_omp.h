@@ -259,9 +259,8 @@ const char* MLUOP_WIN_API mluOpOmpGetComparisonPattern(mluOpOmpComparison_t comp
  * Memory: no workspace.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      B, N, C, Y or X is 0; a value of pos_memo is outside the range of its dimension, or a point has
- *                  both -1 and other values: the message names the first such element [batch, point, coordinate]
- *                  and its value
+ *   BAD_PARAM      a value of pos_memo is outside the range of its dimension, or a point has both -1 and other
+ *                  values: the message names the first such element [batch, point, coordinate] and its value
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: this backend; BEVDepth, arXiv:2206.10092, voxel_pooling. */

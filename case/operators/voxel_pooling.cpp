@@ -111,9 +111,10 @@ Case make_backward(const Recipe& r) {
   Case c = new_case("voxel_pooling_backward", r);
   Integers random(r.seed);
   const Dims memo = {r["batch_size"], r["num_points"], 3};
+  const bool has_cells = r["num_voxel_y"] > 0 && r["num_voxel_x"] > 0;
   std::vector<int32_t> values;
   for (int64_t point = 0; point < checked_product({memo[0], memo[1]}); ++point) {
-    const bool in_range = random.below(4) > 0;
+    const bool in_range = random.below(4) > 0 && has_cells;
     values.push_back(in_range ? random.below(memo[0]) : -1);
     values.push_back(in_range ? random.below(r["num_voxel_y"]) : -1);
     values.push_back(in_range ? random.below(r["num_voxel_x"]) : -1);

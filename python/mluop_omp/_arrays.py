@@ -47,6 +47,8 @@ class Descriptor(_library.Object):
 
     _destroy = functions.mluOpDestroyTensorDescriptor
     shape: tuple[int, ...]
+    dtype: int
+    is_empty: bool
 
 
 # A tensor as an operator takes it: descriptor and address.
@@ -69,7 +71,8 @@ def describe(
     if not 1 <= len(shape) <= _MAX_DIMENSIONS:
         raise bad_param(f"{name} has {len(shape)} dimensions, expected 1 to {_MAX_DIMENSIONS}")
     descriptor = Descriptor.create(functions.mluOpCreateTensorDescriptor)
-    descriptor.shape = tuple(shape)
+    descriptor.shape, descriptor.dtype = tuple(shape), dtype
+    descriptor.is_empty = 0 in shape
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     require(functions.mluOpSetTensorDescriptor_v2(descriptor, layout, dtype, len(shape), sizes))
     return descriptor
@@ -101,6 +104,11 @@ class Arrays(ABC):
         that is None, whose contents are unspecified.
         """
 
+    def zeros(self, shape: tuple[int, ...], like: Any) -> Any:
+        array, _, _ = self.output("zeros", shape, like)
+        self.fill(array, 0)
+        return array
+
     def is_channels_last(self, array: Any) -> bool:
         """Returns whether the memory of [N, C, H, W] is [N, H, W, C]."""
         return False
@@ -120,6 +128,10 @@ class Arrays(ABC):
     @abstractmethod
     def fill(self, array: Any, value: int) -> None:
         """Sets all elements."""
+
+    @abstractmethod
+    def sum_rows(self, array: Any) -> Any:
+        """Returns the sum over all axes but the last, rounded once."""
 
     @abstractmethod
     def copy(self, array: Any) -> tuple[Any, int]:
@@ -214,6 +226,9 @@ class NumpyArrays(Arrays):
 
     def fill(self, array: np.ndarray, value: int) -> None:
         array.fill(value)
+
+    def sum_rows(self, array: np.ndarray) -> np.ndarray:
+        return array.sum(tuple(range(array.ndim - 1)), dtype=np.float64).astype(array.dtype)
 
     def copy(self, array: np.ndarray) -> tuple[np.ndarray, int]:
         copy = array.copy()

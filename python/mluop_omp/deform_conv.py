@@ -49,9 +49,9 @@ def deform_conv2d(
             Sums are float32, the same bits in every run and at any number of threads.
 
     Raises:
-        MluOpError: a size is 0; a number of channels is not a multiple of a number of groups; the
-            filter exceeds the padded image; shapes or dtypes differ from those above. Messages
-            number the dimensions of the arrays as N, H, W, C, the order of the library.
+        MluOpError: a number of channels is not a multiple of a number of groups; the filter exceeds
+            the padded image; shapes or dtypes differ from those above. Messages number the
+            dimensions of the arrays as N, H, W, C, the order of the library.
 
     Source: mluOpDCNForward; arXiv:1703.06211, arXiv:1811.11168; mmcv deform_conv2d and
     modulated_deform_conv2d.

@@ -33,8 +33,7 @@ def masked_im2col(
         [C * kernel_h * kernel_w, masks] of the dtype of feature.
 
     Raises:
-        MluOpError: feature is empty; the kernel is not positive; shapes or dtypes differ from those
-            above.
+        MluOpError: the kernel is negative; shapes or dtypes differ from those above.
 
     Source: mluOpMaskedIm2colForward; mmcv MaskedConv2d.
     """
@@ -56,7 +55,7 @@ def masked_col2im(
         [1, C, H, W] of the dtype of col.
 
     Raises:
-        MluOpError: the image is empty; a mask is outside the image.
+        MluOpError: a mask is outside the image.
 
     Source: mluOpMaskedCol2imForward; mmcv MaskedConv2d.
     """

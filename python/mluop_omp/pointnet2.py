@@ -14,6 +14,8 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp._operators import points as operators
+from mluop_omp.mmcv._points import rows_of_three
+from mluop_omp.torch import _addresses
 from mluop_omp.torch._arrays import TORCH, apply_num_threads
 from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
 
@@ -55,41 +57,46 @@ def furthest_point_sampling(points: Tensor, nsamples: int) -> Tensor:
     """Returns int32 [B, nsamples], by the rules of pointnet2_ops."""
     apply_num_threads()
     (clouds,) = at_least_float32(points)
+    clouds = rows_of_three("points", clouds)
     samples = [_sample(cloud, nsamples) for cloud in clouds]
     return torch.stack(samples).int() if samples else clouds.new_empty(0, nsamples).int()
 
 
 def gather_points(points: Tensor, idx: Tensor) -> Tensor:
     apply_num_threads()
-    return operators.gather_points(TORCH, *widened(points), dense(idx))
+    return _addresses.gather_points(TORCH, *widened(points), dense(idx))
 
 
 def gather_points_grad(grad_out: Tensor, idx: Tensor, n: int) -> Tensor:
     apply_num_threads()
-    return operators.gather_points_backward(TORCH, *widened(grad_out), dense(idx), n)
+    return _addresses.gather_points_backward(TORCH, *widened(grad_out), dense(idx), n)
 
 
 def ball_query(new_xyz: Tensor, xyz: Tensor, radius: float, nsample: int) -> Tensor:
     """As mmcv's, of a smallest distance of 0: a point at the center is in a ball of radius 0."""
     apply_num_threads()
-    return operators.ball_query(TORCH, *precise(new_xyz, xyz), 0.0, radius, nsample)
+    centers, cloud = precise(new_xyz, xyz)
+    clouds = rows_of_three("new_xyz", centers), rows_of_three("xyz", cloud)
+    return operators.ball_query(TORCH, *clouds, 0.0, radius, nsample)
 
 
 def three_nn(unknowns: Tensor, knows: Tensor) -> list[Tensor]:
     apply_num_threads()
-    return list(operators.three_nn(TORCH, *precise(unknowns, knows)))
+    unknown, known = precise(unknowns, knows)
+    clouds = rows_of_three("unknowns", unknown), rows_of_three("knows", known)
+    return list(operators.three_nn(TORCH, *clouds))
 
 
 def three_interpolate(points: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
     apply_num_threads()
     features, weights = widened(points, weight)
-    return operators.three_interpolate(TORCH, features, dense(idx), weights)
+    return _addresses.three_interpolate(TORCH, features, dense(idx), weights)
 
 
 def three_interpolate_grad(grad_out: Tensor, idx: Tensor, weight: Tensor, m: int) -> Tensor:
     apply_num_threads()
     grad, weights = widened(grad_out, weight)
-    return operators.three_interpolate_backward(TORCH, grad, dense(idx), weights, m)
+    return _addresses.three_interpolate_backward(TORCH, grad, dense(idx), weights, m)
 
 
 _FUNCTIONS = {

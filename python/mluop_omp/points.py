@@ -123,7 +123,7 @@ def ball_query(
         there are none, 0.
 
     Raises:
-        MluOpError: B or M is 0; a radius is negative or NaN; nsample is negative.
+        MluOpError: a radius is negative or NaN; nsample is negative.
 
     Source: mluOpBallQuery; PointNet++, arXiv:1706.02413; mmcv ball_query.
     """
@@ -290,7 +290,7 @@ def three_nn(unknown: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.nda
         idx: int32 [B, N, 3], the known points; 0 where dist2 is infinity.
 
     Raises:
-        MluOpError: B or N is 0; shapes or dtypes differ from those above.
+        MluOpError: shapes or dtypes differ from those above.
 
     Source: mluOpThreeNNForward; PointNet++, arXiv:1706.02413; mmcv three_nn.
     """
@@ -340,7 +340,7 @@ def three_interpolate(features: np.ndarray, indices: np.ndarray, weights: np.nda
         [B, C, N] of the dtype of features.
 
     Raises:
-        MluOpError: B, C, M or N is 0; an index is outside [0, M - 1].
+        MluOpError: an index is outside [0, M - 1].
 
     Source: mluOpThreeInterpolateForward; PointNet++, arXiv:1706.02413; mmcv three_interpolate.
     """
@@ -363,7 +363,7 @@ def three_interpolate_backward(
             fp64 for float64.
 
     Raises:
-        MluOpError: B, C, N or M is 0; an index is outside [0, M - 1].
+        MluOpError: an index is outside [0, M - 1].
 
     Source: mluOpThreeInterpolateBackward; PointNet++, arXiv:1706.02413; mmcv three_interpolate.
     """

@@ -44,7 +44,8 @@ def roiaware_pool3d(
             their indices, ascending, and zeros.
 
     Raises:
-        MluOpError: a size is 0; method is another word; shapes or dtypes differ from those above.
+        MluOpError: max_pts_each_voxel is 0; method is another word; shapes or dtypes differ from
+            those above.
 
     Source: mluOpRoiAwarePool3dForward; Part-A2, arXiv:1907.03670; mmcv RoIAwarePool3d.
     """
@@ -74,8 +75,8 @@ def roiaware_pool3d_backward(
             of the voxels: the same bits in every run and at any number of threads.
 
     Raises:
-        MluOpError: a size is 0; a count or a point is out of range; method is another word; shapes
-            or dtypes differ from those above.
+        MluOpError: a count or a point is out of range; method is another word; shapes or dtypes
+            differ from those above.
 
     Source: mluOpRoiAwarePool3dBackward; mmcv RoIAwarePool3d.
     """
@@ -104,7 +105,7 @@ def roipoint_pool3d(
         pooled_empty_flag: int32 [B, M]: 1 if there are no points in a box, else 0.
 
     Raises:
-        MluOpError: a size is 0; shapes or dtypes differ from those above.
+        MluOpError: shapes or dtypes differ from those above.
 
     Source: mluOpRoiPointPool3d; PointRCNN, arXiv:1812.04244; mmcv RoIPointPool3d.
     """

@@ -31,8 +31,8 @@ def voxel_pooling(
         pos_memo: int32 [B, N, 3], ``(b, y, x)`` of a point in range, else ``(-1, -1, -1)``.
 
     Raises:
-        MluOpError: B, N, C or an extent is 0; shapes or dtypes differ from those above; there are
-            2**31 points or cells; with the device algorithm, a tensor has 2**31 elements.
+        MluOpError: shapes or dtypes differ from those above; there are 2**31 points or cells; with
+            the device algorithm, a tensor has 2**31 elements.
 
     Source: mluOpVoxelPoolingForward; BEVDepth, arXiv:2206.10092.
     """
@@ -50,7 +50,7 @@ def voxel_pooling_backward(grad_output: np.ndarray, pos_memo: np.ndarray) -> np.
         [B, N, C] of the dtype of grad_output.
 
     Raises:
-        MluOpError: a size is 0; pos_memo has a value outside the range of its dimension.
+        MluOpError: pos_memo has a value outside the range of its dimension.
 
     Source: mluOpOmpVoxelPoolingBackward; BEVDepth, arXiv:2206.10092.
     """
@@ -147,8 +147,8 @@ def voxelization(
         num_points_per_voxel: int32 [V], at most max_points.
 
     Raises:
-        MluOpError: N is 0; F is less than 3; max_points or max_voxels is negative; voxel_size is
-            not positive; coors_range is not finite; an axis has more than 2**31 cells.
+        MluOpError: F is less than 3; max_points or max_voxels is negative; voxel_size is not
+            positive; coors_range is not finite; an axis has more than 2**31 cells.
 
     Source: mluOpVoxelization; VoxelNet, arXiv:1711.06396; mmcv Voxelization.
     """

@@ -260,6 +260,7 @@ def _cloud_counts(rows, B):
 
 
 def _stack_ball_query(B=2, M=9, N=41, nsample=4):
+    N, M = (N, M) if B > 0 else (0, 0)
     counts = _cloud_counts(M, B), _cloud_counts(N, B)
     return floats(M, 3), counts[0], floats(N, 3).flip(0), counts[1], 1.0, nsample
 

@@ -84,7 +84,8 @@ def test_refused_arguments():
         ((rois, pts, features, sizes[:2], count), "out_size has 2 elements, expected 3"),
         ((rois, pts, features, (3, -1, 2), count), "out_y is -1, expected at least 1"),
         ((rois, pts[1:], features, sizes, count), "pts_feature dim 0 is 40, expected 39"),
-        ((rois[:0], pts, features, sizes, count), "rois dim 0 is 0, expected at least 1"),
+        ((rois, pts, features, sizes, 0), "max_pts_each_voxel is 0, expected at least 1"),
+        ((rois[:0], pts[1:], features, sizes, count), "pts_feature dim 0 is 40, expected 39"),
     ):
         with pytest.raises(mluop_omp.MluOpError, match=text):
             mluop_omp.roiaware_pool3d(*arguments)
@@ -189,7 +190,8 @@ def test_refused_arguments_of_roi_align():
     of_third[3, 0] = 2
     for arguments, text in (
         ((image, of_third, *others), r"boxes\[3, 0\] is 2, expected 0 to 1"),
-        ((image, rois, (0, 3)), "pooled_height is 0, expected at least 1"),
+        ((image, rois, (-1, 3)), "pooled_height is -1, expected at least 1"),
+        ((image, rois[:, :4].copy(), (0, 3)), "rois dim 1 is 4, expected 5"),
         ((image, rois, (2,)), "output_size has 1 elements, expected 2"),
         ((image, rois, (2, 2), 1.0, 0, "avg"), "method is 'avg', expected one of max, mean"),
         ((image[0], rois, (2, 2)), "input has 3 dimensions, expected 4"),

@@ -78,8 +78,9 @@ def voxel_pooling_backward(
     single: Operator, grad_output: np.ndarray, pos_memo: np.ndarray
 ) -> np.ndarray:
     single(_zeros("grad_output", grad_output), pos_memo)
-    grad_features = grad_output[tuple(np.moveaxis(pos_memo, -1, 0))]
-    grad_features[pos_memo[..., 0] < 0] = 0
+    grad_features = np.zeros((*pos_memo.shape[:2], grad_output.shape[3]))
+    has_cell = pos_memo[..., 0] >= 0
+    grad_features[has_cell] = grad_output[tuple(pos_memo[has_cell].T)]
     return grad_features
 
 
@@ -601,10 +602,12 @@ def deform_conv2d(
         *(_optional_zeros("mask", mask), _optional_zeros("bias", bias)),
         *(stride, padding, dilation, groups, deformable_groups),
     )
-    geometry = (weight.shape[2:], stride, padding, dilation, deformable_groups)
-    columns = _Samples(input, offset, mask, *geometry).columns(groups)
-    sums = np.einsum("ngckp,gock->ngop", columns, _filters_of(weight, groups))
-    output = sums.reshape(zeros.shape)
+    output = np.zeros(zeros.shape)
+    if input.size and weight.size:
+        geometry = (weight.shape[2:], stride, padding, dilation, deformable_groups)
+        columns = _Samples(input, offset, mask, *geometry).columns(groups)
+        sums = np.einsum("ngckp,gock->ngop", columns, _filters_of(weight, groups))
+        output = sums.reshape(zeros.shape)
     return output if bias is None else output + bias[:, np.newaxis, np.newaxis]
 
 
@@ -621,17 +624,21 @@ def deform_conv2d_backward_data(
     groups: int = 1,
     deformable_groups: int = 1,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    *_, zeros = single(
+    results = single(
         *(_zeros("grad_output", grad_output), _zeros("input", input), _zeros("offset", offset)),
         *(_zeros("weight", weight), _optional_zeros("mask", mask)),
         *(stride, padding, dilation, groups, deformable_groups),
     )
+    if not (input.size and weight.size):
+        of_input, of_offset, of_mask = (each.astype(float) for each in results)
+        return of_input, of_offset, of_mask
     geometry = (weight.shape[2:], stride, padding, dilation, deformable_groups)
     samples = _Samples(input, offset, mask, *geometry)
     filters = _filters_of(weight, groups)
     grad = np.einsum("ngop,gock->ngckp", _grouped(grad_output, groups), filters)
     grad_input, grad_offset, grad_mask = samples.gradients(grad, input)
-    of_mask = zeros.astype(float) if mask is None else grad_mask.reshape(zeros.shape)
+    zeros = results[2].astype(float)
+    of_mask = zeros if mask is None else grad_mask.reshape(zeros.shape)
     return grad_input, grad_offset.reshape(offset.shape), of_mask
 
 
@@ -653,7 +660,10 @@ def deform_conv2d_backward_weight(
         *(_optional_zeros("mask", mask), kernel, stride, padding, dilation),
         *(groups, deformable_groups),
     )
+    grad_bias = grad_output.sum((0, 2, 3))
+    if not (input.size and zeros.size):
+        return zeros.astype(float), grad_bias
     geometry = (kernel, stride, padding, dilation, deformable_groups)
     columns = _Samples(input, offset, mask, *geometry).columns(groups)
     grad = np.einsum("ngop,ngckp->gock", _grouped(grad_output, groups), columns)
-    return grad.reshape(zeros.shape), grad_output.sum((0, 2, 3))
+    return grad.reshape(zeros.shape), grad_bias

@@ -7,9 +7,14 @@ from typing import Any
 
 from mluop_omp._arrays import Arrays, Tensor, handle
 from mluop_omp._library import functions, require
+from mluop_omp._operators._empty import require_sizes
 
 # Any number has the same results.
 _IM2COL_STEP = 2**31 - 1
+_INPUTS = (
+    "value B K M D, spatial_shapes: L 2, level_start_index: L, "
+    "sampling_locations B Q M L P 2, attention_weights B Q M L P"
+)
 
 
 def _inputs(
@@ -37,6 +42,10 @@ def ms_deform_attn(
     inputs = _inputs(arrays, value, *levels, sampling_locations, attention_weights)
     (B, _, M, D), Q = inputs[0][0].shape, inputs[3][0].shape[1]
     output, *output_tensor = arrays.output("output", (B, Q, M, D), value, out)
+    if output_tensor[0].is_empty:
+        descriptors = (*(desc for desc, _ in inputs), output_tensor[0])
+        require_sizes(f"{_INPUTS}, output B Q M D", *descriptors)
+        return output
     with handle() as own:
         require(
             functions.mluOpMsDeformAttnForward(
@@ -65,6 +74,16 @@ def ms_deform_attn_backward(
             ("value", "sampling_locations", "attention_weights"), (0, 3, 4), out or (None,) * 3
         )
     ]
+    if grad[0].is_empty:
+        declaration = (
+            f"{_INPUTS}, grad_output B Q M D, grad_value B K M D, "
+            "grad_sampling_locations B Q M L P 2, grad_attention_weights B Q M L P"
+        )
+        descriptors = (*(desc for desc, _ in (*inputs, grad)), *(desc for _, desc, _ in outputs))
+        require_sizes(declaration, *descriptors)
+        for each, *_ in outputs:
+            arrays.fill(each, 0)
+        return tuple(each for each, *_ in outputs)
     with handle() as own:
         require(
             functions.mluOpMsDeformAttnBackward(

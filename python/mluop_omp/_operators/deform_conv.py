@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from mluop_omp import _library
 from mluop_omp._arrays import DTYPES, NHWC, Arrays, Descriptor, extent, handle, int32, int32s
-from mluop_omp._library import functions, require
+from mluop_omp._library import bad_param, functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
+from mluop_omp._operators._empty import require_sizes
 
 _PAIR, _NONE = ctypes.c_int * 2, (None, None)
 
@@ -24,6 +26,8 @@ class _Descriptor(_library.Object):
 
 class _Convolution(NamedTuple):
     descriptor: _Descriptor
+    groups: int
+    deformable_groups: int
     stride: tuple[int, ...]
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
@@ -32,8 +36,39 @@ class _Convolution(NamedTuple):
         """Returns the extents to allocate along height and width."""
         return [
             extent((size + 2 * p - d * (k - 1) - 1) // s + 1)
-            for size, k, s, p, d in zip(input_size, kernel, *self[1:])
+            for size, k, s, p, d in zip(input_size, kernel, *self[3:])
         ]
+
+    def is_empty(self, filters: Sequence[int], **tensors: Sequence[Any]) -> bool:
+        """Returns whether no product has a factor, although outputs may have elements.
+
+        `filters` are Co, kh, kw, Ci / groups; tensors are descriptors and addresses.
+        """
+        N, H, W, Ci = tensors["input"][0].shape
+        Co, kh, kw, Cg = filters
+        if 0 not in (N, H, W, Ci, *filters):
+            return False
+        Ho, Wo = self.output_size((H, W), (kh, kw))
+        if 0 in (Ho, Wo):
+            return False  # The library refuses an output without pixels.
+        for name, count, parts in (
+            ("weight", Co, self.groups),
+            ("input", Ci, self.deformable_groups),
+        ):
+            if count % parts:
+                raise bad_param(f"{name} has {count} channels, expected a multiple of {parts}")
+        samples = self.deformable_groups * kh * kw
+        sizes = {
+            "input": f"{N} {H} {W} {Cg * self.groups}",
+            "offset": f"{N} {Ho} {Wo} {2 * samples}",
+            "mask": f"{N} {Ho} {Wo} {samples}",
+            "weight": f"{Co} {kh} {kw} {Cg}",
+            "bias": f"{Co}",
+            "grad_output": f"{N} {Ho} {Wo} {Co}",
+        }
+        found = {name: desc for name, (desc, _) in tensors.items() if desc is not None}
+        require_sizes(", ".join(f"{name} {sizes[name]}" for name in found), *found.values())
+        return True
 
 
 @functools.lru_cache(maxsize=256)
@@ -52,7 +87,7 @@ def _convolution_of(
             *(descriptor, 4, pads, *vectors, deformable_groups, groups, images, DTYPES["float32"])
         )
     )
-    return _Convolution(descriptor, stride, padding, dilation)
+    return _Convolution(descriptor, groups, deformable_groups, stride, padding, dilation)
 
 
 def _convolution(
@@ -69,6 +104,25 @@ def _convolution(
 
 def _optional(arrays: Arrays, name: str, array: Any) -> tuple[Any, Descriptor | None, int | None]:
     return (None, *_NONE) if array is None else arrays.to_nhwc(name, array)
+
+
+def _call(
+    descriptor: _Descriptor,
+    function: Callable[..., int],
+    query: Callable[..., int],
+    inputs: Sequence[Sequence[Any]],
+    outputs: Sequence[Sequence[Any]],
+) -> None:
+    """Calls a function of the library; tensors are descriptors and addresses."""
+    with handle() as own:
+        descriptors = (desc for desc, _ in (*inputs, *outputs))
+        workspace = own.workspace(query, descriptor, *descriptors)
+        require(
+            function(
+                *(own.pointer, descriptor, *itertools.chain(*inputs)),
+                *(*workspace, *itertools.chain(*outputs)),
+            )
+        )
 
 
 def _parts(out: Any, count: int) -> tuple[Any, ...]:
@@ -101,16 +155,13 @@ def deform_conv2d(
     shape = N, *convolution.output_size((H, W), kernel), Co
     output, *output_tensor = arrays.output("output", shape, input_nhwc, layout=NHWC)
     tensors = (input_tensor, offset_tensor, mask_tensor, weight_tensor, bias_tensor)
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetDCNForwardWorkspaceSize,
-            *(convolution.descriptor, *(desc for desc, _ in tensors), output_tensor[0]),
-        )
-        require(
-            functions.mluOpDCNForward(
-                *(own.pointer, convolution.descriptor, *sum(map(tuple, tensors), ())),
-                *(*workspace, *output_tensor),
-            )
+    names = ("input", "offset", "mask", "weight", "bias")
+    if convolution.is_empty(weight_tensor[0].shape, **dict(zip(names, tensors))):
+        output[...] = 0 if bias is None else bias
+    else:
+        _call(
+            *(convolution.descriptor, functions.mluOpDCNForward),
+            *(functions.mluOpGetDCNForwardWorkspaceSize, tensors, (output_tensor,)),
         )
     return arrays.from_nhwc(output, input, out)
 
@@ -151,16 +202,14 @@ def deform_conv2d_backward_data(
         grad_offset_tensor,
         _NONE if mask is None else grad_mask_tensor,
     )
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetDCNBakcwardDataWorkspaceSize,
-            *(convolution.descriptor, *(desc for desc, _ in (*inputs, *outputs))),
-        )
-        require(
-            functions.mluOpDCNBackwardData(
-                *(own.pointer, convolution.descriptor, *sum(map(tuple, inputs), ())),
-                *(*workspace, *sum(map(tuple, outputs), ())),
-            )
+    names = ("input", "offset", "mask", "weight", "grad_output")
+    if convolution.is_empty(weight_tensor[0].shape, **dict(zip(names, inputs))):
+        for gradient in (grad_input, grad_offset, grad_mask):
+            arrays.fill(gradient, 0)
+    else:
+        _call(
+            *(convolution.descriptor, functions.mluOpDCNBackwardData),
+            *(functions.mluOpGetDCNBakcwardDataWorkspaceSize, inputs, outputs),
         )
     of_input, of_offset, of_mask = _parts(out, 3)
     return (
@@ -199,15 +248,13 @@ def deform_conv2d_backward_weight(
     grad_bias, *grad_bias_tensor = arrays.output("grad_bias", (Co,), input_nhwc, of_bias)
     inputs = (input_tensor, offset_tensor, mask_tensor, grad_tensor)
     outputs = (grad_weight_tensor, grad_bias_tensor)
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetDCNBackwardWeightWorkspaceSize,
-            *(convolution.descriptor, *(desc for desc, _ in (*inputs, *outputs))),
-        )
-        require(
-            functions.mluOpDCNBackwardWeight(
-                *(own.pointer, convolution.descriptor, *sum(map(tuple, inputs), ())),
-                *(*workspace, *sum(map(tuple, outputs), ())),
-            )
+    names = ("input", "offset", "mask", "grad_output")
+    if convolution.is_empty(grad_weight_tensor[0].shape, **dict(zip(names, inputs))):
+        arrays.fill(grad_weight, 0)
+        grad_bias[...] = arrays.sum_rows(grad_nhwc)
+    else:
+        _call(
+            *(convolution.descriptor, functions.mluOpDCNBackwardWeight),
+            *(functions.mluOpGetDCNBackwardWeightWorkspaceSize, inputs, outputs),
         )
     return arrays.from_nhwc(grad_weight, grad_output, of_weight), grad_bias

@@ -7,6 +7,7 @@ from typing import Any
 
 from mluop_omp._arrays import NCHW, Arrays, extent, handle, int32s
 from mluop_omp._library import functions, require
+from mluop_omp._operators._empty import require_sizes
 
 
 def masked_im2col(
@@ -26,6 +27,12 @@ def masked_im2col(
     rows = feature_desc.shape[1] * extent(kernel_h) * extent(kernel_w)
     shape = (rows, *h_desc.shape)
     data_col, data_col_desc, data_col_data = arrays.output("data_col", shape, feature, out)
+    if min(kernel_h, kernel_w) >= 0 and (feature_desc.is_empty or rows == 0):
+        declaration = "feature 1 C H W, mask_h_idx: masks, mask_w_idx: masks, data_col"
+        descriptors = feature_desc, h_desc, w_desc, data_col_desc
+        require_sizes(f"{declaration} {rows} masks", *descriptors)
+        arrays.fill(data_col, 0)
+        return data_col
     with handle() as own:
         workspace = own.workspace(
             functions.mluOpGetMaskedIm2colForwardWorkspaceSize,
@@ -52,6 +59,11 @@ def masked_col2im(
     height, width = int32s("size", size, 2)
     shape = (1, col_desc.shape[0], extent(height), extent(width))
     im, im_desc, im_data = arrays.output("im", shape, col, out, NCHW)
+    # A pixel of an image without pixels does not exist.
+    if im_desc.is_empty and col_desc.is_empty and min(height, width) >= 0:
+        declaration = "col C masks, mask_h_idx: masks, mask_w_idx: masks, im 1 C"
+        require_sizes(f"{declaration} {height} {width}", col_desc, h_desc, w_desc, im_desc)
+        return im
     with handle() as own:
         workspace, workspace_size = own.workspace(
             functions.mluOpGetMaskedCol2imForwardWorkspaceSize, col_desc, h_desc, w_desc, im_desc

@@ -9,6 +9,7 @@ from mluop_omp._arrays import Arrays, Tensor, extent, handle, int32, size
 from mluop_omp._library import bad_param, functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
+from mluop_omp._operators._empty import require_sizes
 
 
 def _sample(
@@ -104,15 +105,19 @@ def ball_query(
     new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "B M 3")
     B, M, _ = new_xyz_desc.shape
     nsample = int32("nsample", nsample)
+    xyz_desc, xyz_data = arrays.tensor("xyz", xyz, "B N 3")
     idx, *idx_tensor = arrays.output("idx", (B, M, extent(nsample)), out=out)
+    if new_xyz_desc.is_empty and min(nsample, min_radius, max_radius) >= 0:
+        declaration = f"new_xyz B M 3, xyz B N 3, idx: B M {nsample}"
+        require_sizes(declaration, new_xyz_desc, xyz_desc, idx_tensor[0])
+        return idx
     if out is None:
         arrays.fill(idx, 0)
     with handle() as own:
         require(
             functions.mluOpBallQuery(
                 own.pointer,
-                *(new_xyz_desc, new_xyz_data),
-                *arrays.tensor("xyz", xyz, "B N 3"),
+                *(new_xyz_desc, new_xyz_data, xyz_desc, xyz_data),
                 *(float(min_radius), float(max_radius), nsample),
                 *idx_tensor,
             )
@@ -264,6 +269,10 @@ def three_nn(
     of_dist2, of_idx = out or (None, None)
     dist2, *dist2_tensor = arrays.output("dist2", unknown_desc.shape, unknown, of_dist2)
     idx, *idx_tensor = arrays.output("idx", unknown_desc.shape, out=of_idx)
+    if unknown_desc.is_empty:
+        declaration = "unknown B N 3, known B M 3, dist2 B N 3, idx: B N 3"
+        require_sizes(declaration, unknown_desc, known_desc, dist2_tensor[0], idx_tensor[0])
+        return dist2, idx
     with handle() as own:
         require(
             functions.mluOpThreeNNForward(
@@ -306,15 +315,20 @@ def three_interpolate(
 ) -> Any:
     features_desc, features_data = arrays.tensor("features", features, "B C M")
     indices_desc, indices_data = arrays.tensor("indices", indices, "B N 3")
+    weights_tensor = arrays.tensor("weights", weights)
     (B, C, _), N = features_desc.shape, indices_desc.shape[1]
     output, *output_tensor = arrays.output("output", (B, C, N), features, out)
+    if output_tensor[0].is_empty:
+        declaration = "features B C M, indices: B N 3, weights B N 3, output B C N"
+        descriptors = (features_desc, indices_desc, weights_tensor[0], output_tensor[0])
+        require_sizes(declaration, *descriptors)
+        return output
     with handle() as own:
         require(
             functions.mluOpThreeInterpolateForward(
                 own.pointer,
                 *(features_desc, features_data, indices_desc, indices_data),
-                *arrays.tensor("weights", weights),
-                *output_tensor,
+                *(*weights_tensor, *output_tensor),
             )
         )
     return output
@@ -325,16 +339,21 @@ def three_interpolate_backward(
     arrays: Arrays, grad_output: Any, indices: Any, weights: Any, M: int, out: Any = None
 ) -> Any:
     grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B C N")
+    inputs = arrays.tensor("indices", indices), arrays.tensor("weights", weights)
     B, C, _ = grad_desc.shape
-    shape = (B, C, extent(int32("M", M)))
-    grad_features, *features_tensor = arrays.output("grad_features", shape, grad_output, out)
+    M = int32("M", M)
+    grad_features, *features_tensor = arrays.output(
+        "grad_features", (B, C, extent(M)), grad_output, out
+    )
+    if grad_desc.is_empty and M >= 0:
+        declaration = "grad_output B C N, indices: B N 3, weights B N 3, grad_features B C M"
+        require_sizes(declaration, grad_desc, *(desc for desc, _ in inputs), features_tensor[0])
+        arrays.fill(grad_features, 0)
+        return grad_features
     with handle() as own:
         require(
             functions.mluOpThreeInterpolateBackward(
-                own.pointer,
-                *(grad_desc, grad_data),
-                *arrays.tensor("indices", indices),
-                *arrays.tensor("weights", weights),
+                *(own.pointer, grad_desc, grad_data, *itertools.chain(*inputs)),
                 *features_tensor,
             )
         )

@@ -19,6 +19,7 @@ from mluop_omp._arrays import (
     int32s,
 )
 from mluop_omp._library import functions, require
+from mluop_omp._operators._empty import require_sizes
 
 METHODS = {"max": 0, "mean": 1}
 
@@ -44,6 +45,22 @@ def roiaware_pool3d(
     pooled, *pooled_tensor = arrays.output("pooled_features", (*voxels, C), pts_feature, of_pooled)
     argmax, *argmax_tensor = arrays.output("argmax", (*voxels, C), out=of_argmax)
     points, *points_tensor = arrays.output("pts_idx_of_voxels", (*voxels, extent(P)), out=of_points)
+    if min(*sizes, P) >= 0 and 0 in (*voxels, N, C):
+        size = " ".join(map(str, sizes))
+        declaration = "rois R 7, pts N 3, pts_feature N C, pooled_features R {0} C, argmax: R {0} C"
+        require_sizes(
+            f"{declaration}, pts_idx_of_voxels: R {{0}} {P}".format(size),
+            *(rois_desc, pts_desc, feature_desc),
+            *(tensor[0] for tensor in (pooled_tensor, argmax_tensor, points_tensor)),
+        )
+        if 0 in (*voxels, N):
+            arrays.fill(pooled, 0)
+            arrays.fill(argmax, -1 if method == "max" else 0)
+            arrays.fill(points, 0)
+        else:  # The points of voxels do not depend on the channels.
+            one = arrays.zeros((N, 1), pts_feature)
+            points[...] = roiaware_pool3d(arrays, rois, pts, one, out_size, P, method)[2]
+        return pooled, argmax, points
     with handle() as own:
         workspace = own.workspace(
             functions.mluOpGetRoiAwarePool3dForwardWorkspaceSize, rois_desc, pts_desc, feature_desc
@@ -69,14 +86,26 @@ def roiaware_pool3d_backward(
 ) -> Any:
     grad_desc, grad_data = arrays.tensor("grad_out", grad_out, "R X Y Z C")
     points_desc, points_data = arrays.tensor("pts_idx_of_voxels", pts_idx_of_voxels, "R X Y Z P")
+    argmax_desc, argmax_data = arrays.tensor("argmax", argmax)
     *voxels, C = grad_desc.shape
-    code, shape = enumerator("method", method, METHODS), (extent(int32("N", N)), C)
-    grad_in, *grad_in_tensor = arrays.output("grad_in", shape, grad_out, out)
+    code, N = enumerator("method", method, METHODS), int32("N", N)
+    grad_in, *grad_in_tensor = arrays.output("grad_in", (extent(N), C), grad_out, out)
+    if N == 0 or (N > 0 and grad_desc.is_empty):
+        declaration = "grad_out R X Y Z C, pts_idx_of_voxels: R X Y Z P, argmax: R X Y Z C"
+        descriptors = grad_desc, points_desc, argmax_desc, grad_in_tensor[0]
+        require_sizes(f"{declaration}, grad_in {N} C", *descriptors)
+        listed = arrays.to_numpy("argmax", argmax) + 1
+        if method == "mean":
+            listed = arrays.to_numpy("pts_idx_of_voxels", pts_idx_of_voxels)[..., :1]
+        # Without points, none is in a voxel.
+        if grad_desc.is_empty or not listed.any():
+            arrays.fill(grad_in, 0)
+            return grad_in
     with handle() as own:
         require(
             functions.mluOpRoiAwarePool3dBackward(
                 *(own.pointer, code, *voxels, C, points_desc.shape[4], points_desc, points_data),
-                *(*arrays.tensor("argmax", argmax), grad_desc, grad_data, *grad_in_tensor),
+                *(argmax_desc, argmax_data, grad_desc, grad_data, *grad_in_tensor),
             )
         )
     return grad_in
@@ -100,6 +129,20 @@ def roipoint_pool3d(
         "pooled_features", (B, M, extent(S), 3 + C), point_features, of_pooled
     )
     flag, *flag_tensor = arrays.output("pooled_empty_flag", (B, M), out=of_flag)
+    if S >= 0 and 0 in (B, N, C, M, S):
+        declaration = "points B N 3, point_features B N C, boxes3d B M 7, pooled_features B M"
+        require_sizes(
+            f"{declaration} {S} {3 + C}, pooled_empty_flag: B M",
+            *(points_desc, feature_desc, boxes_desc, pooled_tensor[0], flag_tensor[0]),
+        )
+        if 0 in (B, N, M, S):
+            arrays.fill(pooled, 0)
+            arrays.fill(flag, 1)
+        else:
+            one = arrays.zeros((B, N, 1), point_features)
+            xyz, flag[...] = roipoint_pool3d(arrays, points, one, boxes3d, S)
+            pooled[...] = xyz[..., :3]
+        return pooled, flag
     with handle() as own:
         workspace = own.workspace(
             functions.mluOpGetRoiPointPool3dWorkspaceSize,
@@ -140,6 +183,11 @@ class _Pixels:
     def __init__(self, arrays: Arrays, first: Any) -> None:
         self._arrays, self._first = arrays, first
         self._is_last = arrays.is_channels_last(first)
+
+    def sizes(self, images: str, height: Any = "H", width: Any = "W") -> str:
+        """Returns the dimensions of an array in the layout."""
+        pixels = f"{height} {width}"
+        return f"{images} {pixels} C" if self._is_last else f"{images} C {pixels}"
 
     def tensor(
         self, name: str, array: Any, dimensions: str = "", has_pixels: bool = True
@@ -185,14 +233,18 @@ def roi_align(
     rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
     size, ratio = int32s("output_size", output_size, 2), int32("sampling_ratio", sampling_ratio)
     code = enumerator("method", method, METHODS)
-    descriptor = _pooling(*size, ratio, float(spatial_scale), code, bool(aligned))
-    shape = (rois_desc.shape[0], input.shape[1], *size)
+    shape = (rois_desc.shape[0], input.shape[1], *map(extent, size))
     of_output, of_y, of_x = (None,) * 3 if out is None else out
     output, *output_tensor = pixels.output("output", shape, of_output)
     argmax = pixels.output if method == "max" else functools.partial(arrays.output, like=input)
     shape_of_argmax = shape if method == "max" else (0,)
     argmax_y, *y_tensor = argmax("argmax_y", shape_of_argmax, out=of_y)
     argmax_x, *x_tensor = argmax("argmax_x", shape_of_argmax, out=of_x)
+    if output_tensor[0].is_empty and min(size) >= 0:  # The images of RoIs need not exist.
+        declaration = f"input {pixels.sizes('B')}, rois R 5, output {pixels.sizes('R', *size)}"
+        require_sizes(declaration, input_tensor[0], rois_desc, output_tensor[0])
+        return tuple(map(pixels.nchw, (output, argmax_y, argmax_x)))
+    descriptor = _pooling(*size, ratio, float(spatial_scale), code, bool(aligned))
     with handle() as own:
         require(
             functions.mluOpRoiAlignForward_v2(
@@ -221,13 +273,20 @@ def roi_align_backward(
     code, ratio = enumerator("method", method, METHODS), int32("sampling_ratio", sampling_ratio)
     x_held, *x_tensor = pixels.tensor("argmax_x", argmax_x, has_pixels=method == "max")
     y_held, *y_tensor = pixels.tensor("argmax_y", argmax_y, has_pixels=method == "max")
-    B, H, W = map(extent, int32s("image_size", image_size, 3))
+    rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
+    sizes = int32s("image_size", image_size, 3)
+    B, H, W = map(extent, sizes)
     grad_input, *input_tensor = pixels.output("grad_input", (B, grad_output.shape[1], H, W), out)
+    if grad_tensor[0].is_empty and min(sizes) >= 0:
+        outputs = pixels.sizes(str(B), H, W)
+        declaration = f"grad_output {pixels.sizes('R')}, rois R 5, grad_input {outputs}"
+        require_sizes(declaration, grad_tensor[0], rois_desc, input_tensor[0])
+        arrays.fill(grad_input, 0)
+        return pixels.nchw(grad_input)
     with handle() as own:
         require(
             functions.mluOpRoiAlignBackward_v2(
-                *(own.pointer, *grad_tensor, *arrays.tensor("rois", rois, "R 5")),
-                *(*x_tensor, *y_tensor),
+                *(own.pointer, *grad_tensor, rois_desc, rois_data, *x_tensor, *y_tensor),
                 *(float(spatial_scale), ratio, bool(aligned), code, *input_tensor),
             )
         )

@@ -25,6 +25,7 @@ from mluop_omp._arrays import (
 from mluop_omp._library import bad_param, functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
+from mluop_omp._operators._empty import require_sizes
 
 
 def output_space(
@@ -146,6 +147,9 @@ def _counts(arrays: Arrays, num: Any, pairs_desc: Descriptor) -> bytes:
         raise bad_param(f"indice_num is {counts}, expected 64-bit integers") from None
 
 
+_FILTERS = {"ARRAY": "D H W Ci Co", "NDHWC": "Co D H W Ci", "NCDHW": "Co Ci D H W"}
+
+
 def _filters(arrays: Arrays, filters: Any, layout: str) -> Tensor:
     code = enumerator("layout", layout, LAYOUTS)
     dimensions = "D H W Ci Co" if code == ARRAY else "Co D H W Ci"
@@ -170,6 +174,15 @@ def indice_conv(
     Co = filters_desc.shape[-1 if layout == "ARRAY" else 0]
     output, output_desc, output_data = arrays.output("output", (extent(num_out), Co), features)
     scalars = (_counts(arrays, num, pairs_desc), num_out, 0, bool(subm))
+    if filters_desc.is_empty and num_out >= 0 and layout in _FILTERS:
+        descriptors = features_desc, filters_desc, pairs_desc
+        sizes = require_sizes(
+            f"features L Ci, filters {_FILTERS[layout]}, indice_pairs: K 2 L", *descriptors
+        )
+        if sizes["K"] != (offsets := math.prod(map(sizes.get, "DHW"))):
+            raise bad_param(f"indice_pairs dim 0 is {sizes['K']}, expected {offsets}")
+        arrays.fill(output, 0)
+        return output
     with handle() as own:
         workspace = own.workspace(
             functions.mluOpGetIndiceConvolutionForwardWorkspaceSize,

@@ -21,6 +21,7 @@ from mluop_omp._arrays import (
 from mluop_omp._library import functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
+from mluop_omp._operators._empty import require_sizes
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
 
@@ -41,6 +42,17 @@ def voxel_pooling(
     shape = (B, extent(Y), extent(X), C)
     output, *output_tensor = arrays.output("output", shape, features, of_output)
     pos_memo, *memo_tensor = arrays.output("pos_memo", (B, N, 3), out=of_memo)
+    if min(X, Y, Z) >= 0 and (features_desc.is_empty or 0 in (X, Y, Z)):
+        declaration = f"geom_xyz: B N 3, features B N C, output B {Y} {X} C, pos_memo: B N 3"
+        descriptors = geom_xyz_desc, features_desc, output_tensor[0], memo_tensor[0]
+        require_sizes(declaration, *descriptors)
+        if geom_xyz_desc.is_empty or 0 in (X, Y, Z):
+            arrays.fill(output, 0)
+            arrays.fill(pos_memo, -1)
+        else:  # The cells of points do not depend on the channels.
+            one = arrays.zeros((B, N, 1), features)
+            _, pos_memo[...] = voxel_pooling(arrays, geom_xyz, one, voxel_num)
+        return output, pos_memo
     with handle() as own:
         require(
             functions.mluOpVoxelPoolingForward(
@@ -131,6 +143,31 @@ def bev_pool_backward(
     return grad_depth, grad_features
 
 
+def _voxelize(
+    points: Tensor,
+    voxel_size: tuple[Any, Any],
+    coors_range: tuple[Any, Any],
+    max_points: int,
+    max_voxels: int,
+    *outputs: Tensor,
+) -> int:
+    """Calls mluOpVoxelization and returns the number of voxels."""
+    inputs = points, voxel_size, coors_range
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetVoxelizationWorkspaceSize,
+            *(*(desc for desc, _ in inputs), max_points, max_voxels, 3, True),
+            *(*(desc for desc, _ in outputs), NUMBER),
+        )
+        require(
+            functions.mluOpVoxelization(
+                *(own.pointer, *itertools.chain(*inputs), max_points, max_voxels, 3, True),
+                *(*workspace, *itertools.chain(*outputs), NUMBER, own.number_address),
+            )
+        )
+        return own.number.value
+
+
 @also_double(_double.voxelization, 0)
 def voxelization(
     arrays: Arrays,
@@ -154,23 +191,19 @@ def voxelization(
     voxels, voxels_desc, voxels_data = arrays.output("voxels", shape, points, of_voxels)
     coors, coors_desc, coors_data = arrays.output("coors", (V, 3), out=of_coors)
     counts, counts_desc, counts_data = arrays.output("num_points_per_voxel", (V,), out=of_counts)
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetVoxelizationWorkspaceSize,
-            *(points_desc, size_desc, range_desc, max_points, max_voxels, 3, True),
-            *(voxels_desc, coors_desc, counts_desc, NUMBER),
+    if points_desc.shape[0] == 0 and min(max_points, max_voxels) >= 0:
+        declaration = "voxel_size 3, coors_range 6, points N F, voxels V P F, coors: V 3, counts: V"
+        descriptors = (voxels_desc, coors_desc, counts_desc)
+        require_sizes(declaration, size_desc, range_desc, points_desc, *descriptors)
+        for array in (voxels, coors, counts):
+            arrays.fill(array, 0)
+        found = 0
+    else:
+        found = _voxelize(
+            *((points_desc, points_data), (size_desc, size_data), (range_desc, range_data)),
+            *(max_points, max_voxels),
+            *((voxels_desc, voxels_data), (coors_desc, coors_data), (counts_desc, counts_data)),
         )
-        require(
-            functions.mluOpVoxelization(
-                own.pointer,
-                *(points_desc, points_data, size_desc, size_data, range_desc, range_data),
-                *(max_points, max_voxels, 3, True),
-                *workspace,
-                *(voxels_desc, voxels_data, coors_desc, coors_data, counts_desc, counts_data),
-                *(NUMBER, own.number_address),
-            )
-        )
-        found = own.number.value
     if out is None:
         voxels = arrays.first_rows(voxels, voxels_desc.shape, found)
         coors = arrays.first_rows(coors, coors_desc.shape, found)

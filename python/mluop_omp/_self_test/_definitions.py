@@ -368,7 +368,7 @@ def roiaware_pool3d(rois, pts, pts_feature, out_size, max_pts_each_voxel, method
     is_inside = _are_in_boxes(pts[np.newaxis], rois[np.newaxis], bottom=True, margin=0)[0]
     shape = (len(rois), *out_size)
     listed = np.zeros((*shape, max_pts_each_voxel), np.int32)
-    for r, roi in enumerate(rois):
+    for r, roi in enumerate(rois if 0 not in shape else ()):
         members = np.flatnonzero(is_inside[:, r])
         for n, voxel in zip(members, _voxels_of_points(pts[members], roi, out_size)):
             row = listed[(r, *voxel)]
@@ -377,7 +377,7 @@ def roiaware_pool3d(rois, pts, pts_feature, out_size, max_pts_each_voxel, method
                 row[row[0]] = n
     pooled = np.zeros((*shape, pts_feature.shape[1]), pts_feature.dtype)
     argmax = np.full(pooled.shape, -1 if method == "max" else 0, np.int32)
-    for voxel in zip(*np.nonzero(listed[..., 0])):
+    for voxel in zip(*np.nonzero(listed[..., :1].any(-1))):
         points = listed[voxel][1 : listed[voxel][0] + 1]
         features = pts_feature[points].astype(float)
         if method == "mean":
@@ -391,6 +391,8 @@ def roiaware_pool3d(rois, pts, pts_feature, out_size, max_pts_each_voxel, method
 
 
 def roiaware_pool3d_backward(grad_out, pts_idx_of_voxels, argmax, N, method):
+    if N and grad_out.size and not pts_idx_of_voxels.size:
+        raise ValueError("voxels have no number of points")
     grad_in = np.zeros((N, grad_out.shape[4]))
     for voxel in np.ndindex(grad_out.shape[:4]):
         row, maxima = pts_idx_of_voxels[voxel], argmax[voxel]
@@ -424,6 +426,8 @@ def _hats(positions, pixels):
 
 def _axes_of_rois(rois, size, image_size, spatial_scale, sampling_ratio, aligned):
     """Yields the image of each RoI, the positions of samples along both axes, and their weights."""
+    if 0 in image_size:
+        raise ValueError("images have no pixels")
     for roi in rois:
         numbers = spatial_scale, sampling_ratio, aligned
         y, height = _samples(roi[2], roi[4], size[0], *numbers)
@@ -501,8 +505,6 @@ def _samples_of_levels(shapes, starts, locations):
 
 
 def _check_levels(value, shapes, starts):
-    if 0 in (value.shape[0], *value.shape[2:]):
-        raise ValueError("value has no rows")
     for size, start in zip(shapes, starts):
         if min(*size, start, value.shape[1] - start - np.prod(size, dtype=np.int64)) < 0:
             raise IndexError("the keys of a level are outside of value")
@@ -511,8 +513,6 @@ def _check_levels(value, shapes, starts):
 def ms_deform_attn(value, spatial_shapes, starts, locations, weights):
     _check_levels(value, spatial_shapes, starts)
     (B, _, M, D), Q = value.shape, locations.shape[1]
-    if Q == 0:
-        raise ValueError("no queries")
     output = np.zeros((B, Q, M, D))
     for place, below, right, _, keys in _samples_of_levels(spatial_shapes, starts, locations):
         b, q, m = place[:3]
@@ -525,8 +525,6 @@ def ms_deform_attn(value, spatial_shapes, starts, locations, weights):
 
 def ms_deform_attn_backward(grad_output, value, spatial_shapes, starts, locations, weights):
     _check_levels(value, spatial_shapes, starts)
-    if locations.shape[1] == 0:
-        raise ValueError("no queries")
     of_value, of_locations, of_weights = (
         np.zeros(each.shape) for each in (value, locations, weights)
     )
@@ -663,6 +661,8 @@ def _sift_down(dist2, idx, rows, size):
 
 @np.errstate(invalid="ignore", over="ignore")
 def knn(xyz, new_xyz, k):
+    if k < 1:
+        raise ValueError("no neighbors")
     (B, M, _), N = new_xyz.shape, xyz.shape[1]
     difference = new_xyz.astype(np.float32)[:, :, None] - xyz.astype(np.float32)[:, None]
     d2 = _squares(difference).reshape(B * M, N)
@@ -774,14 +774,14 @@ def three_nn(unknown, known):
 def three_interpolate(features, indices, weights):
     B, C, _ = features.shape
     out = np.zeros((B, C, indices.shape[1]))
-    for b, n, k in np.ndindex(*indices.shape):
+    for b, n, k in np.ndindex(*indices.shape if out.size else (0, 0, 0)):
         out[b, :, n] += weights[b, n, k].astype(np.float64) * features[b, :, indices[b, n, k]]
     return out
 
 
 def three_interpolate_backward(grad_output, indices, weights, M):
     out = np.zeros((*grad_output.shape[:2], M))
-    for b, n, k in np.ndindex(*indices.shape):
+    for b, n, k in np.ndindex(*indices.shape if grad_output.size else (0, 0, 0)):
         out[b, :, indices[b, n, k]] += weights[b, n, k].astype(np.float64) * grad_output[b, :, n]
     return out
 
@@ -798,7 +798,7 @@ def masked_im2col(feature, mask_h_idx, mask_w_idx, kernel, pad):
 
 def masked_col2im(col, mask_h_idx, mask_w_idx, size):
     im = np.zeros((1, len(col), *size), col.dtype)
-    for k, (h, w) in enumerate(zip(mask_h_idx, mask_w_idx)):
+    for k, (h, w) in enumerate(zip(mask_h_idx, mask_w_idx) if col.size else ()):
         im[0, :, h, w] = col[:, k]
     return im
 

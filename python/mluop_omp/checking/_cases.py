@@ -229,7 +229,7 @@ def _knn(call: Call, findings: Findings) -> _Case:
         lambda call: {"k": int(call.given["nsample"])},
     )
     operator, inputs, *others = make(call, findings)
-    rows = {name: _points._rows_of_three(name, each) for name, each in inputs.items()}
+    rows = {name: _points.rows_of_three(name, each) for name, each in inputs.items()}
     return operator, rows, *others
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mluop_omp.checking._calls import Call, Findings
 from mluop_omp.checking._differences import difference, other_shape, tolerance_of
-from mluop_omp.mmcv._points import _rows_of_three
+from mluop_omp.mmcv._points import rows_of_three
 
 # Roundings of a squared distance: of two differences, products and sums each.
 _ROUNDINGS = 16
@@ -27,7 +27,7 @@ def _squares(points: Tensor, others: Tensor) -> Tensor:
 
 
 def _points(tensor: Tensor) -> Tensor:
-    return _rows_of_three("points", tensor).to(torch.promote_types(tensor.dtype, torch.float32))
+    return rows_of_three("points", tensor).to(torch.promote_types(tensor.dtype, torch.float32))
 
 
 def _eps(tensor: Tensor) -> float:

@@ -5,6 +5,9 @@ of the offsets: under torch.autocast, to that of the convolution which computes 
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from torch import Tensor
 
 from mluop_omp._library import bad_param
@@ -25,6 +28,56 @@ def _require_kernel(weight: Tensor, kernel_h: int, kernel_w: int) -> None:
     if tuple(weight.shape[2:]) != (kernel_h, kernel_w):
         found = list(weight.shape[2:])
         raise bad_param(f"weight has a kernel of {found}, expected {[kernel_h, kernel_w]}")
+
+
+def _steps(
+    input: Tensor,
+    kernel: tuple[int, int],
+    geometry: tuple[Any, ...],
+    tensors: dict[str, Tensor],
+) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Returns, for offsets and masks of other sizes than the output, how mmcv's kernels read them:
+    image b of the second from the memory of tensor[b] on, b times the first.
+
+    DyHead of mmdetection passes those of a finer level. Raises MluOpError if an element is outside
+    of the memory.
+    """
+    stride, padding, dilation, _, deformable_group = geometry
+    if input.dim() != 4 or min(*stride, *dilation, *kernel, deformable_group) < 1:
+        return {}  # The operator refuses them.
+    size = [
+        (pixels + 2 * p - d * (k - 1) - 1) // s + 1
+        for pixels, k, s, p, d in zip(input.shape[2:], kernel, stride, padding, dilation)
+    ]
+    images, samples = len(input), deformable_group * kernel[0] * kernel[1]
+    steps = {}
+    for name, tensor in tensors.items():
+        shape = images, samples * (2 if name.endswith("offset") else 1), *size
+        if tensor.shape == shape or min(shape) < 1:
+            continue
+        rows = len(tensor) if tensor.dim() else 0
+        step = tensor.numel() // max(rows, 1)
+        if rows < images or (images - 1) * step + math.prod(shape[1:]) > tensor.numel():
+            found = f"{list(tensor.shape)}, expected at least {list(shape)}"
+            raise bad_param(f"{name} has shape {found}, in the memory of each image")
+        steps[name] = step, shape
+    return steps
+
+
+def _read(tensor: Tensor, place: tuple[int, tuple[int, ...]] | None) -> Tensor:
+    if place is None:
+        return tensor
+    step, (images, channels, height, width) = place
+    strides = (step, height * width, width, 1)
+    return tensor.as_strided((images, channels, height, width), strides).contiguous()
+
+
+def _write(tensor: Tensor, result: Tensor, step: int) -> None:
+    """Writes gradients where mmcv's kernel does; images whose memory overlaps in their order."""
+    memory = tensor.flatten()
+    for image, row in enumerate(result.flatten(1).to(tensor.dtype)):
+        memory[image * step :][: len(row)] = row
+    tensor.copy_(memory.view(tensor.shape))
 
 
 def deform_conv_forward(
@@ -137,12 +190,15 @@ def modulated_deform_conv_forward(
 ) -> None:
     apply_num_threads()
     _require_kernel(weight, kernel_h, kernel_w)
-    tensors = widened(input, offset, weight, mask, *([bias] if with_bias else []))
-    if not with_bias:
-        tensors.append(None)
+    tensors = (input, offset, weight, mask, *([bias] if with_bias else []))
+    images, offsets, filters, masks, *biases = widened(*tensors)
     geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
-    arguments = (*tensors, *geometry, group, deformable_group)
-    write({"output": output}, tensors[0].dtype, operators.deform_conv2d, *arguments)
+    geometry = (*geometry, group, deformable_group)
+    read = {"offset": offsets, "mask": masks}
+    steps = _steps(images, (kernel_h, kernel_w), geometry, read)
+    offsets, masks = (_read(tensor, steps.get(name)) for name, tensor in read.items())
+    arguments = (images, offsets, filters, masks, *(biases or [None]), *geometry)
+    write({"output": output}, images.dtype, operators.deform_conv2d, *arguments)
 
 
 def modulated_deform_conv_backward(
@@ -177,14 +233,21 @@ def modulated_deform_conv_backward(
     grad, images, offsets, filters, masks = widened(grad_output, input, offset, weight, mask)
     geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
     geometry = (*geometry, group, deformable_group)
+    read = {"offset": offsets, "mask": masks}
+    written = {"grad_offset": grad_offset, "grad_mask": grad_mask}
+    steps = _steps(images, kernel, geometry, read | written)
+    offsets, masks = (_read(tensor, steps.get(name)) for name, tensor in read.items())
     of_data = operators.deform_conv2d_backward_data(
         TORCH, grad, images, offsets, filters, masks, *geometry
     )
     of_weight = operators.deform_conv2d_backward_weight(
         TORCH, grad, images, offsets, masks, kernel, *geometry
     )
-    outputs = {"grad_input": grad_input, "grad_offset": grad_offset, "grad_mask": grad_mask}
-    outputs["grad_weight"] = grad_weight
+    outputs = {"grad_input": grad_input, **written, "grad_weight": grad_weight}
     if with_bias:
         outputs["grad_bias"] = grad_bias
-    add(outputs, (*of_data, *of_weight))
+    results = dict(zip(outputs, (*of_data, *of_weight)))
+    added = outputs.keys() - steps.keys()
+    add({name: outputs[name] for name in added}, tuple(results[name] for name in added))
+    for name in written.keys() & steps.keys():
+        _write(written[name], results[name], steps[name][0])

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import points
+from mluop_omp.torch import _addresses
 from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, to_int32, write
 from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
 
@@ -34,7 +35,6 @@ __all__ = [
 
 def _sample(operator: Any, cloud: Tensor, idx_tensor: Tensor, count: int) -> None:
     apply_num_threads()
-    (cloud,) = at_least_float32(cloud)
     write({"idx_tensor": idx_tensor}, torch.int32, operator, cloud, count)
 
 
@@ -42,14 +42,17 @@ def furthest_point_sampling_forward(
     points_tensor: Tensor, temp_tensor: Tensor, idx_tensor: Tensor, b: int, n: int, m: int
 ) -> None:
     """Neither reads nor writes temp_tensor, where mmcv's kernels hold distances."""
-    _sample(points.furthest_point_sample, points_tensor, idx_tensor, m)
+    (cloud,) = at_least_float32(points_tensor)
+    cloud = rows_of_three("points_tensor", cloud)
+    _sample(points.furthest_point_sample, cloud, idx_tensor, m)
 
 
 def furthest_point_sampling_with_dist_forward(
     points_tensor: Tensor, temp_tensor: Tensor, idx_tensor: Tensor, b: int, n: int, m: int
 ) -> None:
     """As `furthest_point_sampling_forward`; points_tensor are the distances [B, N, N]."""
-    _sample(points.furthest_point_sample_with_dist, points_tensor, idx_tensor, m)
+    (distances,) = at_least_float32(points_tensor)
+    _sample(points.furthest_point_sample_with_dist, distances, idx_tensor, m)
 
 
 def gather_points_forward(
@@ -58,7 +61,7 @@ def gather_points_forward(
     apply_num_threads()
     (features,) = widened(points_tensor)
     arguments = (features, dense(idx_tensor))
-    write({"out_tensor": out_tensor}, features.dtype, points.gather_points, *arguments)
+    write({"out_tensor": out_tensor}, features.dtype, _addresses.gather_points, *arguments)
 
 
 def gather_points_backward(
@@ -68,16 +71,15 @@ def gather_points_backward(
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     arguments = (grad, dense(idx_tensor), grad_points_tensor.shape[2])
-    add(
-        {"grad_points_tensor": grad_points_tensor}, points.gather_points_backward(TORCH, *arguments)
-    )
+    outputs = {"grad_points_tensor": grad_points_tensor}
+    add(outputs, _addresses.gather_points_backward(TORCH, *arguments))
 
 
 group_points_forward = gather_points_forward
 group_points_backward = gather_points_backward
 
 
-def _rows_of_three(name: str, tensor: Tensor) -> Tensor:
+def rows_of_three(name: str, tensor: Tensor) -> Tensor:
     """Returns the points that mmcv's kernel reads of a tensor [B, N, C]: rows of three numbers.
 
     If C is not 3, they are other points. mmdetection3d's DGCNN calls knn with features of 64
@@ -111,7 +113,7 @@ def _knn_forward(
 ) -> None:
     apply_num_threads()
     xyz, new_xyz = at_least_float32(xyz_tensor, new_xyz_tensor)
-    xyz, new_xyz = _rows_of_three("xyz_tensor", xyz), _rows_of_three("new_xyz_tensor", new_xyz)
+    xyz, new_xyz = rows_of_three("xyz_tensor", xyz), rows_of_three("new_xyz_tensor", new_xyz)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
     write(outputs, xyz.dtype, points.knn, xyz, new_xyz, nsample)
 
@@ -122,7 +124,7 @@ def three_interpolate_forward(
     apply_num_threads()
     features, weights = widened(points_tensor, weight_tensor)
     arguments = (features, dense(idx_tensor), weights)
-    write({"out_tensor": out_tensor}, features.dtype, points.three_interpolate, *arguments)
+    write({"out_tensor": out_tensor}, features.dtype, _addresses.three_interpolate, *arguments)
 
 
 def three_interpolate_backward(
@@ -136,7 +138,7 @@ def three_interpolate_backward(
     grad, weights = widened(grad_out_tensor, weight_tensor)
     arguments = (grad, dense(idx_tensor), weights, grad_points_tensor.shape[2])
     output = {"grad_points_tensor": grad_points_tensor}
-    write(output, grad.dtype, points.three_interpolate_backward, *arguments)
+    write(output, grad.dtype, _addresses.three_interpolate_backward, *arguments)
 
 
 def three_nn_forward(
@@ -144,8 +146,8 @@ def three_nn_forward(
 ) -> None:
     apply_num_threads()
     unknown, known = precise(unknown_tensor, known_tensor)
-    unknown = _rows_of_three("unknown_tensor", unknown)
-    known = _rows_of_three("known_tensor", known)
+    unknown = rows_of_three("unknown_tensor", unknown)
+    known = rows_of_three("known_tensor", known)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
     write(outputs, unknown.dtype, points.three_nn, unknown, known)
 
@@ -162,7 +164,9 @@ def ball_query_forward(
     nsample: int,
 ) -> None:
     apply_num_threads()
-    arguments = (*precise(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
+    new_xyz, xyz = precise(new_xyz_tensor, xyz_tensor)
+    clouds = rows_of_three("new_xyz_tensor", new_xyz), rows_of_three("xyz_tensor", xyz)
+    arguments = (*clouds, min_radius, max_radius, nsample)
     write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
 
 
@@ -193,8 +197,9 @@ def stack_group_points_forward(
     apply_num_threads()
     (features,) = widened(features_tensor)
     integers = (features_batch_cnt_tensor, idx_tensor, idx_batch_cnt_tensor)
-    arguments = (features, *map(dense, integers))
-    write({"out_tensor": out_tensor}, features.dtype, points.stack_group_points, *arguments)
+    operator = _addresses.stack_group_points_of_mmcv(out_tensor)
+    arguments = (operator, features, *map(dense, integers))
+    write({"out_tensor": out_tensor}, features.dtype, *arguments)
 
 
 def stack_group_points_backward(
@@ -211,7 +216,7 @@ def stack_group_points_backward(
     integers = (idx_tensor, idx_batch_cnt_tensor, features_batch_cnt_tensor)
     arguments = (grad, *map(dense, integers), grad_features_tensor.shape[0])
     outputs = {"grad_features_tensor": grad_features_tensor}
-    add(outputs, points.stack_group_points_backward(TORCH, *arguments))
+    add(outputs, _addresses.stack_group_points_backward(TORCH, *arguments))
 
 
 def assign_score_withk_forward(

@@ -20,8 +20,10 @@ from mluop_omp._point_extensions import (
     without_sizes,
 )
 from mluop_omp.mmcv import _points as mmcv
-from mluop_omp.torch._arrays import to_index
+from mluop_omp.torch import _addresses
+from mluop_omp.torch._arrays import apply_num_threads, to_index, write
 from mluop_omp.torch._pool import runs
+from mluop_omp.torch._precision import dense, widened
 
 # Lines of voxels around queries that are looked up together.
 _BLOCK = 2**18
@@ -94,6 +96,19 @@ def stack_three_nn(
         idx[rows] += others.start
 
 
+def stack_group_points(
+    features: Tensor,
+    features_batch_cnt: Tensor,
+    idx: Tensor,
+    idx_batch_cnt: Tensor,
+    out: Tensor,
+) -> None:
+    apply_num_threads()
+    (rows,) = widened(features)
+    arguments = (rows, *map(dense, (features_batch_cnt, idx, idx_batch_cnt)))
+    write({"out": out}, rows.dtype, _addresses.stack_group_points, *arguments)
+
+
 def stack_three_interpolate(features: Tensor, idx: Tensor, weight: Tensor, out: Tensor) -> None:
     """Writes [N, C] of features [M, C], which it reads as those of one cloud."""
     channels = features.t().unsqueeze(0)
@@ -120,6 +135,8 @@ def _points_around(
     """
     B, Z, Y, X = point_indices.shape
     batch = to_index("new_coords[:, 0]", new_coords[:, 0], B)
+    if not point_indices.numel():
+        return
     z_steps, y_steps, _ = (torch.arange(-reach, reach + 1) for reach in ranges)
     has_point = point_indices.flatten() >= 0
     points = point_indices.flatten()[has_point]
@@ -195,7 +212,7 @@ STACK_FUNCTIONS = {
     "voxel_query_wrapper": voxel_query,
     "farthest_point_sampling_wrapper": furthest_point_sampling,
     "stack_farthest_point_sampling_wrapper": stack_farthest_point_sampling,
-    "group_points_wrapper": without_sizes(mmcv.stack_group_points_forward),
+    "group_points_wrapper": without_sizes(stack_group_points),
     "group_points_grad_wrapper": without_sizes(mmcv.stack_group_points_backward),
     "three_nn_wrapper": stack_three_nn,
     "three_interpolate_wrapper": stack_three_interpolate,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from mluop_omp._library import bad_param
 from mluop_omp._operators import boxes as box_operators
 from mluop_omp.mmcv import _rois as mmcv
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, write
@@ -76,6 +77,8 @@ def roiaware_pool3d_forward(
     boxes, points, features = at_least_float32(rois, pts, pts_feature)
     roi, point = _members(points, boxes)
     R, *sizes, P = pts_idx_of_voxels.shape
+    if P == 0:
+        raise bad_param("pts_idx_of_voxels dim 4 is 0, expected at least 1: a number of points")
     extents, counts = boxes[roi, 3:6], torch.tensor(sizes)
     place = (_in_boxes(points[point], boxes[roi]) + extents / 2) / (extents / counts)
     middle = place.long().clamp(min=0).minimum(counts - 1) + 0.5
@@ -84,11 +87,11 @@ def roiaware_pool3d_forward(
     row[:, 0] = (torch.arange(R) + 0.5) * sizes[0]
     row[:, 1] = sizes[1] / 2
     row[:, 3:6] = counts
-    # One more point, outside of all RoIs: the operator requires one.
-    middle, point = pad(middle, (0, 0, 0, 1), value=-1.0), pad(point, (0, 1))
     outputs = (argmax, pts_idx_of_voxels, pooled_features)
     mmcv.roiaware_pool3d_forward(row, middle, features[point], *outputs, pool_method)
-    argmax.copy_(torch.where(argmax >= 0, point[argmax], argmax))
+    point = pad(point, (0, 1))  # There may be none.
+    if pool_method == 0:
+        argmax.copy_(torch.where(argmax >= 0, point[argmax], argmax))
     filled = pts_idx_of_voxels[..., 0] > 0
     indices = pts_idx_of_voxels[filled]
     used = torch.arange(1, P) <= indices[:, :1]
@@ -111,12 +114,12 @@ def roipoint_pool3d_forward(
         box, point = _members(points[sample], boxes[sample])
         starts, counts = runs(box, M)
         slots = starts.unsqueeze(1) + torch.arange(S) % counts.clamp(min=1).unsqueeze(1)
-        rows = torch.cat((points[sample], features[sample]), 1)
-        # An empty run may start past the last pair.
+        rows = pad(torch.cat((points[sample], features[sample]), 1), (0, 0, 0, 1))
+        # An empty run may start past the last pair, of which there may be none.
         pooled = rows[pad(point, (0, 1))[slots]]
         pooled[counts == 0] = 0
         pooled_features[sample] = pooled
-        pooled_empty_flag[sample] = counts == 0
+        pooled_empty_flag[sample] = counts.clamp(max=S) == 0
 
 
 ROIAWARE_FUNCTIONS = {

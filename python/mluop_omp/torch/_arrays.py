@@ -164,6 +164,9 @@ class TorchArrays(Arrays):
     def fill(self, array: torch.Tensor, value: int) -> None:
         array.fill_(value)
 
+    def sum_rows(self, array: torch.Tensor) -> torch.Tensor:
+        return array.flatten(0, -2).sum(0, dtype=torch.float64).to(array.dtype)
+
     def copy(self, array: torch.Tensor) -> tuple[torch.Tensor, int]:
         copy = array.clone()
         return copy, copy.data_ptr()

@@ -71,11 +71,12 @@ def _save_memo_and_shape(ctx: Any, inputs: tuple, output: Tensor) -> None:
 def _voxel_pooling_backward(ctx: Any, grad: Tensor) -> tuple:
     (pos_memo,) = ctx.saved_tensors
     batch, y, x = pos_memo.flatten(0, 1).unbind(1)
-    B, Y, X, C = ctx.shape
+    B, Y, X, _ = ctx.shape
     # One batch of one row: pos_memo may name any batch.
     cell = torch.where(batch < 0, -1, (batch * Y + y) * X + x)
     geom_xyz = torch.nn.functional.pad(cell.view(1, -1, 1), (0, 2))
-    pooled, _ = _ops.voxel_pooling(geom_xyz, grad.reshape(1, -1, C), (B * Y * X, 1, 1))
+    rows = grad.flatten(0, 1).unsqueeze(0)
+    pooled, _ = _ops.voxel_pooling(geom_xyz, rows, (B * Y * X, 1, 1))
     return pooled.view(ctx.shape), None
 
 
@@ -168,8 +169,10 @@ def _pool_as(values: Tensor, listed: Tensor, argmax: Tensor, method: str) -> Ten
     """Pools values [N, C] as roiaware_pool3d pooled features; the transpose of its backward
     operator.
     """
+    if not len(values):  # Nothing is listed.
+        return values.new_zeros(argmax.shape)
     if method == "max":
-        points = argmax.reshape(-1, argmax.shape[4]).long()
+        points = argmax.flatten(0, 3).long()
         pooled = torch.where(points < 0, 0, values.gather(0, points.clamp(min=0)))
         return pooled.view(argmax.shape)
     count = listed[..., :1]
@@ -641,7 +644,7 @@ def _masked_im2col(ctx: Any, grad: Tensor) -> tuple:
     inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
     # The last column collects what is outside.
     pixel = torch.where(inside, h * W + w, H * W).flatten()
-    sums = _sum_by_index(grad.reshape(C, -1).t(), pixel, H * W + 1)
+    sums = _sum_by_index(grad.reshape(C, len(pixel)).t(), pixel, H * W + 1)
     return sums[:-1].t().reshape(1, C, H, W), None, None, None, None
 
 
@@ -653,6 +656,8 @@ def _save_masks(ctx: Any, inputs: tuple, output: Tensor) -> None:
 def _masked_col2im(ctx: Any, grad: Tensor) -> tuple:
     mask_h, mask_w = (mask.long() for mask in ctx.saved_tensors)
     H, W = ctx.size
+    if grad.numel() == 0:  # The masks may have any value.
+        return grad.new_zeros(grad.shape[1], len(mask_h)), None, None, None
     pixel = mask_h * W + mask_w
     # If masks are equal, the last determines the pixel.
     number = torch.arange(pixel.shape[0])

@@ -20,13 +20,13 @@ void check_memo(const Args& args, const FirstBadItem& bad_point) {
   const int64_t point = bad_point.item();
   const int32_t* memo = args.pos_memo + point * 3;
   const std::array<int64_t, 3> extents = {args.batch_size, args.num_voxel_y, args.num_voxel_x};
-  const bool has_cell = memo[0] != kNoCell;
+  const bool has_cell = memo[0] != kNoCell, has_cells = args.num_voxel_y * args.num_voxel_x > 0;
   const auto fails = [&](size_t i, int64_t lowest, int64_t highest) {
     require(lowest <= memo[i] && memo[i] <= highest, MLUOP_STATUS_BAD_PARAM, "pos_memo[", point / args.num_points,
             ", ", point % args.num_points, ", ", i, "] is ", memo[i], ", expected ",
             lowest == highest ? text(lowest) : text(lowest, " to ", highest));
   };
-  fails(0, kNoCell, extents[0] - 1);
+  fails(0, kNoCell, has_cells ? extents[0] - 1 : kNoCell);
   for (size_t i = 1; i < 3; ++i) fails(i, has_cell ? 0 : kNoCell, has_cell ? extents[i] - 1 : kNoCell);
 }
 
