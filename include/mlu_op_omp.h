@@ -146,8 +146,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
 typedef struct mluOpOmpComparisonStruct* mluOpOmpComparison_t;
 
 typedef struct {
-  double rtol, atol;       /* an element is wrong if !(|e - b| <= atol + rtol |b|), or if it is a special mismatch;
-                              finite, 0 or more */
+  double rtol, atol;       /* an element is wrong if !(|e - b| <= A + rtol |b|), or if it is a special mismatch; A is
+                              atol unless rms_atol is positive; finite, 0 or more */
+  double rms_atol;         /* if positive, A is atol + rms_atol * rms; as rtol */
   int bits;                /* 1: an element is wrong if its bits differ, whatever the tolerances */
   int nan_payloads;        /* 1: bits of two NaN differ if their signs or payloads do; 0: they are equal */
   double epsilon;          /* is added to the denominators of relative errors, diff1 and diff2; as rtol */
@@ -155,7 +156,7 @@ typedef struct {
   const char* const* axes; /* a name for each dimension in the pattern; null, and null for one: "index" */
 } mluOpOmpCompareOptions_t;
 
-/* rtol 1e-5, atol 1e-8, worst 5, and 0 otherwise. */
+/* rtol 1e-5, rms_atol 1e-8, worst 5, and 0 otherwise. */
 mluOpOmpCompareOptions_t MLUOP_WIN_API mluOpOmpDefaultCompareOptions(void);
 
 /* The entries of ulp_histogram. */
@@ -178,6 +179,13 @@ typedef struct {
   double diff3_relative, diff3_absolute;
   double max_relative, max_absolute; /* of |e - b| / |b|, and of |e - b|: diff3_1 and diff3_2 */
   double mean_magnitude;             /* of b */
+  /* The root mean square of the finite elements of b other than 0, whatever e is; 0 without such elements, and if
+   * rms_atol is 0. In tensors of 2 or 3 dimensions whose last one has 2 to 16 indices, rms_atol is multiplied by at
+   * most 1: rows of a few numbers, such as boxes with a score, have columns of different magnitudes. */
+  double rms;
+  /* The absolute tolerance, A. Where rms is positive, what rms_atol adds to atol is at least the smallest positive
+   * number of either floating-point type: subnormal numbers are no more precise. */
+  double atol;
   double cosine;                     /* sum e b / sqrt(sum e^2 sum b^2) */
   double pcc;                        /* Pearson's correlation coefficient */
   double factor;                     /* F that minimizes sum (e - F b)^2 */
