@@ -45,9 +45,9 @@ def text_of(comparison: Comparison) -> str:
 
 def _lines(comparison: Comparison) -> list[str]:
     lines = [verdict_of(comparison)]
-    if comparison.kind == "nested":
+    if comparison.kind == "nested" and not comparison.error:
         return lines + _children(comparison)
-    if comparison.kind in ("other", "error"):
+    if comparison.kind == "other" or comparison.error:
         return lines
     if comparison.sites is not None:
         lines += _site_lines(comparison.sites)
@@ -97,9 +97,9 @@ def tolerance_of(comparison: Comparison) -> str:
         return f"{text} (no finite number but 0 is expected)"
     relative = f"{comparison.rms_atol:g} of the root mean square {rms:.3g}"
     ratio = comparison.atol / comparison.rms_atol / rms
-    if ratio > 1.001:
+    if ratio > 1.01:
         return f"{text} (the smallest positive number, above {relative})"
-    return f"{text} ({relative}{', counted as 1' if ratio < 0.999 else ''})"
+    return f"{text} ({relative}{', counted as 1' if ratio < 0.99 else ''})"
 
 
 def _dtypes(comparison: Comparison) -> str:
@@ -215,7 +215,9 @@ def _nested(comparison: Comparison) -> str:
         parts.append(f"{errors} cannot be compared")
     if differing:
         parts.append(f"{differing} of {len(comparison.children)} differ")
-    return ", ".join(parts) or f"all {len(comparison.children)}"
+    if parts:
+        return ", ".join(parts)
+    return f"all {len(comparison.children)}" if comparison.children else "both are empty"
 
 
 def _children(comparison: Comparison) -> list[str]:

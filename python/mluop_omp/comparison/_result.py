@@ -146,6 +146,13 @@ class Comparison:
     __repr__ = __str__
 
     @property
+    def compared(self) -> int:
+        """The number of tensors, texts and other objects that were compared."""
+        if self.kind == "nested":
+            return sum(child.compared for child in self.children.values())
+        return int(self.kind != "error")
+
+    @property
     def comparable(self) -> bool:
         """Whether all parts could be compared."""
         return not self.error and all(child.comparable for child in self.children.values())
