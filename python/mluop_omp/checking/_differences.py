@@ -105,8 +105,8 @@ def near(rtol: float, rms_atol: float) -> Callable[[Call], Findings]:
             b = _numbers(expected)
             atol = relative_atol(b, rms_atol)
             notes[name] = (
-                f"{name}: the tolerance is {rtol:g} of the element plus {atol:.3g}, {rms_atol:g} of "
-                f"the root mean square {root_mean_square(b):.3g}"
+                f"{name}: the tolerance is {rtol:g} of the element plus {atol:.3g}, "
+                f"{rms_atol:g} of the root mean square {root_mean_square(b):.3g}"
             )
             return tolerated(b, rtol, atol) + _spacing(found, expected).numpy()
 
