@@ -1,6 +1,7 @@
 // mluOpOmpCompare: entry and checks, and the functions that read a comparison.
-// Start with the entry below. The absolute tolerance: root_mean_square.h. The figures: measure.h, then measure_kernels.h with what its kernels share,
-// measure_vectors.cpp and measure_numbers.cpp. The pattern: pattern.h, then the hypotheses.
+// Start with the entry below. The absolute tolerance: root_mean_square.h. The figures: measure.h, then
+// measure_kernels.h with what its kernels share, measure_vectors.cpp and measure_numbers.cpp. The pattern:
+// pattern.h, then the hypotheses.
 #include <algorithm>
 #include <cmath>
 #include <limits>
