@@ -129,7 +129,9 @@ def test_containers_without_tensors_are_not_equal(empty):
     assert compare({"x": 1.5, "y": empty}, {"x": 1.5, "y": empty})
     zero = np.zeros((2, 0), np.float32)
     assert "equal: float32 [2, 0] has no elements" in str(compare(zero, zero))
-    assert compare([zero], [zero]) and not compare([zero], [zero.T])
+    assert str(compare([zero], [zero])) == "equal: all 1, without elements"
+    assert str(compare([zero, 1], [zero, 1])) == "equal: all 2"
+    assert not compare([zero], [zero.T])
 
 
 def test_nothing_but_zeros_is_expected():

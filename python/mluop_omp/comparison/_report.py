@@ -217,7 +217,17 @@ def _nested(comparison: Comparison) -> str:
         parts.append(f"{differing} of {len(comparison.children)} differ")
     if parts:
         return ", ".join(parts)
-    return f"all {len(comparison.children)}" if comparison.children else "both are empty"
+    if not comparison.children:
+        return "both are empty"
+    return f"all {len(comparison.children)}" + ", without elements" * (
+        not _has_elements(comparison)
+    )
+
+
+def _has_elements(comparison: Comparison) -> bool:
+    if comparison.kind == "nested":
+        return any(map(_has_elements, comparison.children.values()))
+    return comparison.figures.get("elements", 1) > 0
 
 
 def _children(comparison: Comparison) -> list[str]:
