@@ -14,7 +14,7 @@ Comparison::~Comparison() { mluOpOmpDestroyComparison(comparison_); }
 
 mluOpOmpCompareOptions_t Comparison::bits_of(const Results& results) {
   mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
-  options.rtol = options.atol = 0;
+  options.rtol = options.rms_atol = 0;
   options.bits = 1;
   options.nan_payloads = results.nan_payloads ? 1 : 0;
   return options;

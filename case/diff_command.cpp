@@ -64,6 +64,10 @@ int diff_command(const DiffCommand& command) {
                  std::to_string(expected.size()) + ", expected as many, and a multiple of " +
                  std::to_string(element_size(dtype)));
   }
+  if (found.empty() && command.shape.empty()) {
+    fail({}, "nothing to compare: " + command.found + " and " + command.expected +
+                 " are empty; --shape states a tensor without elements");
+  }
   Tensor tensor;
   tensor.dims = command.shape;
   const size_t count = found.size() / element_size(dtype);

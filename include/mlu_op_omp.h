@@ -147,8 +147,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
 typedef struct mluOpOmpComparisonStruct* mluOpOmpComparison_t;
 
 typedef struct {
-  double rtol, atol;       /* an element is wrong if !(|e - b| <= atol + rtol |b|), or if it is a special mismatch;
-                              finite, 0 or more */
+  double rtol, atol;       /* an element is wrong if !(|e - b| <= atol + rms_atol * rms + rtol |b|), or if it is a
+                              special mismatch; finite, 0 or more */
+  double rms_atol;         /* as rtol; rms: see mluOpOmpDifference_t, which also states the sum of both parts */
   int bits;                /* 1: an element is wrong if its bits differ, whatever the tolerances */
   int nan_payloads;        /* 1: bits of two NaN differ if their signs or payloads do; 0: they are equal */
   double epsilon;          /* is added to the denominators of relative errors, diff1 and diff2; as rtol */
@@ -156,7 +157,7 @@ typedef struct {
   const char* const* axes; /* a name for each dimension in the pattern; null, and null for one: "index" */
 } mluOpOmpCompareOptions_t;
 
-/* rtol 1e-5, atol 1e-8, worst 5, and 0 otherwise. */
+/* rtol 1e-5, rms_atol 1e-8, worst 5, and 0 otherwise. */
 mluOpOmpCompareOptions_t MLUOP_WIN_API mluOpOmpDefaultCompareOptions(void);
 
 /* The entries of ulp_histogram. */
@@ -179,11 +180,18 @@ typedef struct {
   double diff3_relative, diff3_absolute;
   double max_relative, max_absolute; /* of |e - b| / |b|, and of |e - b|: diff3_1 and diff3_2 */
   double mean_magnitude;             /* of b */
-  double cosine;                     /* sum e b / sqrt(sum e^2 sum b^2) */
-  double pcc;                        /* Pearson's correlation coefficient */
-  double factor;                     /* F that minimizes sum (e - F b)^2 */
-  double factor_residual;            /* sqrt(sum (e - F b)^2 / sum e^2) */
-  int64_t max_ulp; /* distances in representable values; +0 and -0 are one value; at most INT64_MAX */
+  /* Root mean square of the finite elements of b other than 0, whatever e is; 0 without such elements, and if
+   * rms_atol is 0. */
+  double rms;
+  /* atol + rms_atol * rms. In tensors of 2 or 3 dimensions whose last one has 2 to 16 indices, rms counts as at
+   * most 1: rows of a few numbers, such as boxes with a score, have columns of different magnitudes. If rms is
+   * positive, the product is at least the smallest positive number of either floating-point type. */
+  double atol;
+  double cosine;          /* sum e b / sqrt(sum e^2 sum b^2) */
+  double pcc;             /* Pearson's correlation coefficient */
+  double factor;          /* F that minimizes sum (e - F b)^2 */
+  double factor_residual; /* sqrt(sum (e - F b)^2 / sum e^2) */
+  int64_t max_ulp;        /* distances in representable values; +0 and -0 are one value; at most INT64_MAX */
   /* Numbers of elements with these distances: 0, 1, 2, 3 to 4, 5 to 8, ..., 2^30 + 1 to 2^31, more, and special
    * mismatches. */
   int64_t ulp_histogram[MLUOP_OMP_ULP_BUCKETS];
@@ -197,7 +205,7 @@ typedef struct {
 
 /* Compares two contiguous tensors, which are left unchanged, and makes a comparison of them, which the caller
  * destroys. options: null stands for mluOpOmpDefaultCompareOptions(). Tensors without elements are equal: cosine
- * and pcc are 1, other figures 0; their data may be null.
+ * and pcc are 1, atol is that of the options, other figures are 0; their data may be null.
  *
  * Ratios: 0 / 0 is 0, other numbers over 0 are infinite. cosine and pcc: if both norms or variances are 0, 1 where
  * no element is wrong, else 0; if one is 0, 0. factor: 1 if both norms are 0, 0 if one is. Where data of DOUBLE

@@ -28,9 +28,17 @@ def labeled(label: str, report: object) -> list[str]:
     return f"{label}: {report}".replace("\n", "\n  ").split("\n")
 
 
+def name_of(module: str) -> str:
+    return module or "(model)"
+
+
+def path_of(role: str, path: str) -> str:
+    return f"{role} {path}" if path else role
+
+
 def module_label(name: str, kind: str) -> str:
     """Returns the name of a module in its model, and its class."""
-    return f"{name or '(model)'} ({kind})"
+    return f"{name_of(name)} ({kind})"
 
 
 def table(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:

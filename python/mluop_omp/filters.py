@@ -15,7 +15,7 @@ import numpy as np
 from mluop_omp import _filter_layouts as _layouts
 from mluop_omp._filter_layouts import COORDINATES, FILTER_LAYOUTS
 from mluop_omp._library import MluOpError, bad_param
-from mluop_omp._numbers import right_elements, to_numpy, tolerated
+from mluop_omp._numbers import right_elements, root_mean_square, to_numpy, tolerated
 
 # Offsets along an axis of the kernels that `matching_layouts` tries if no argument states them.
 _MAX_SIDE = 15
@@ -156,7 +156,7 @@ def matching_layouts(
     found: Any,
     expected: Any,
     rtol: float = 1e-5,
-    atol: float = 1e-8,
+    atol: float | None = None,
     *,
     kernel_size: int | Sequence[int] | None = None,
 ) -> list[LayoutMatch]:
@@ -168,7 +168,8 @@ def matching_layouts(
 
     Args:
         found, expected: NumPy arrays or PyTorch tensors of any types, on any devices.
-        rtol, atol: the relative and the absolute tolerance.
+        rtol, atol: the relative and the absolute tolerance; atol is by default 1e-8 of the root
+            mean square of the elements of expected other than 0.
         kernel_size: as in `convert_filters`, if both are [K, Ci, Co]. By default, each kernel of
             three axes with K offsets is tried, cubes first.
 
@@ -185,6 +186,8 @@ def matching_layouts(
     """
     arrays = _values("found", found), _values("expected", expected)
     sizes = None if kernel_size is None else _layouts.positive_sizes(kernel_size, 3)
+    if atol is None:
+        atol = 1e-8 * root_mean_square(arrays[1])
     matches: dict[Any, LayoutMatch | None] = {}
     for source, target, kernel, coordinates, mirrored in _candidates(*arrays, sizes):
         pair = [

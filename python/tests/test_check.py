@@ -21,6 +21,7 @@ importlib.import_module("mluop_omp.mmcv.auto")
 ops = importlib.import_module("mmcv.ops")
 ext = importlib.import_module("mmcv._ext")
 rules = importlib.import_module("mluop_omp.checking._rules")
+differences = importlib.import_module("mluop_omp.checking._differences")
 points = importlib.import_module("mluop_omp.mmcv._points")
 functions = importlib.import_module("mluop_omp.mmcv._functions")
 
@@ -648,12 +649,15 @@ def test_threads(device):
 def test_own_calls_and_refused_arguments(device, monkeypatch):
     monkeypatch.undo()  # The functions of mluop_omp.mmcv.
     report = checked(run)
-    assert not report.calls and report.own_calls == 5
+    assert not report.calls and report.own_calls == 5 and not report
     assert "computed by mluop_omp itself, not checked: 5 calls" in str(report)
     monkeypatch.setattr(ext, "gather_points_forward", lambda *_, **__: None)
     idx = torch.tensor([[7]], dtype=torch.int32)
     report = checked(ops.gather_points, cases.floats(1, 2, 3), idx)
     assert report.calls[0].verdict == "not checked" and "MluOpError" in str(report)
+    assert not report and str(report).startswith("nothing was checked: none of 1 call")
+    report.calls.append(dataclasses.replace(report.calls[0], verdict="equal"))
+    assert not report and str(report).startswith("not all was checked: 1 of 2 calls agree")
 
 
 def test_tolerances(device):
@@ -668,6 +672,56 @@ def test_tolerances(device):
         feats = torch.full((1, 2, 3), value)
         assert bool(checked(ops.gather_points, feats, idx, rtol=1)) is right
         assert not checked(ops.gather_points, feats, idx)
+
+
+def deformable(scale):
+    image, filters = scale * cases.floats(1, 4, 8, 8), cases.floats(4, 4, 3, 3)
+    offset, mask = cases.floats(1, 18, 8, 8), cases.floats(1, 9, 8, 8)
+    for each in (image, filters):
+        each.requires_grad_()
+    out = ops.modulated_deform_conv2d(image, offset, mask, filters, None, 1, 1)
+    out.backward(scale * torch.ones_like(out))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_tolerances_are_relative_to_the_output(scale, dtype):
+    """Of all rules with fixed tolerances: rounding agrees, a factor of 2 differs."""
+    if dtype is torch.float16 and scale > 1:
+        return
+    near = differences.near(1e-3, 1e-3)
+    expected = (scale * cases.floats(100, 30)).to(dtype)
+    unit = torch.finfo(dtype)
+    rounding = unit.eps * expected.abs().clamp(min=unit.smallest_normal)
+    found = (expected + rounding / 2 * torch.sign(cases.floats(100, 30))).to(dtype)
+    rule = rules.Rule("x", lambda: None, near)
+    for value, is_right in ((found, True), (2 * expected, False), (0 * expected, False)):
+        call = rules.Call(rule, {}, {"y": value})
+        call.__dict__["expected"] = {"y": expected}
+        findings = near(call)
+        assert (not findings.differences) is is_right
+        if not is_right:
+            assert "of the root mean square" in findings.notes[0]
+
+
+def test_small_outputs_that_are_wrong_by_a_factor(device):
+    names = {
+        "modulated_deform_conv_forward": "output",
+        "modulated_deform_conv_backward": "grad_weight",
+    }
+    for rule in rules.mmcv_rules():
+        if rule.name not in names:
+            continue
+
+        def doubled(*arguments, rule=rule, **named):
+            rule.ours(*arguments, **named)
+            rule.bind(arguments, named)[names[rule.name]].mul_(2)
+
+        for wrong, verdict in ((doubled, "differs"), (on_device(rule.ours), "equal")):
+            device(**{rule.name: wrong})
+            report = checked(deformable, 1e-6)
+            (call,) = [each for each in report.calls if each.operator == rule.name]
+            assert call.verdict == verdict, report
 
 
 @pytest.mark.parametrize(

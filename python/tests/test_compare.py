@@ -65,7 +65,9 @@ def test_figures_and_verdict_are_those_of_plain_numpy(rng, normal, found_dtype, 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_default_tolerance_is_that_of_assert_close(normal, dtype):
-    expected = as_dtype(normal(1000) + 3, dtype)
+    """If the root mean square is 1."""
+    values = normal(1000) + 3
+    expected = as_dtype(values / np.sqrt((values**2).mean()), dtype)
     for scale in (1e-8, 3e-8, 1e-6, 3e-6, 3e-4, 3e-3, 1e-2, 3e-2):
         found = (expected.double() * (1 + scale)).to(expected.dtype)
         try:
@@ -74,6 +76,99 @@ def test_the_default_tolerance_is_that_of_assert_close(normal, dtype):
         except AssertionError:
             close = False
         assert compare(found, expected).equal == close, scale
+
+
+SCALES = [("float16", 1e-4), ("float16", 1e2)] + [
+    (dtype, scale) for dtype in FLOATS[1:] for scale in (1e-12, 1e-6, 1, 1e4)
+]
+
+
+@pytest.mark.parametrize(("dtype", "scale"), SCALES)
+def test_a_wrong_tensor_differs_and_rounding_does_not_at_any_scale(normal, dtype, scale):
+    """Sums of products in other orders, and what a smaller absolute tolerance has hidden."""
+    e, b = normal(96, 2000) * np.float32(scale), normal(2000, 96)
+    wide_type = torch.float64 if dtype == "float64" else torch.float32
+    e, b = (torch.from_numpy(each).to(wide_type) for each in (e, b))
+    expected = (e @ b).to(getattr(torch, dtype))
+    order = torch.randperm(2000, generator=torch.Generator().manual_seed(1))
+    found = (e[:, order] @ b[order]).to(expected.dtype)
+    result = compare(found, expected)
+    assert result.equal and result.figures["differing"], result
+    rms = wide(expected)[wide(expected) != 0]
+    rms = np.sqrt((rms**2).mean())
+    assert result.figures["rms"] == pytest.approx(rms)
+    factor = 1e-7 if dtype == "float64" else 1e-5
+    assert result.atol == pytest.approx(max(factor * rms, 2**-24 if dtype == "float16" else 0))
+    line = str(result).splitlines()[0]
+    assert f"atol {result.atol:.3g}" in line and f"{factor:g} of the root mean square" in line
+    assert result.to_dict()["rms_atol"] == factor
+    assert not compare(2 * expected, expected) and not compare(expected.T.clone(), expected)
+    one = expected.clone()
+    one[3, 5] += rms / 8
+    result = compare(one, expected)
+    assert result.figures["wrong"] == 1 and result.worst[0].index == (3, 5)
+    # An absolute tolerance that is given is absolute.
+    assert compare(one, expected, atol=float(rms)).equal
+    assert not compare(one, expected, rtol=0, atol=0)
+
+
+def test_rows_of_a_few_numbers_do_not_hide_small_columns():
+    expected = np.float32([[310, 220, 650, 480, 0.051], [12, 33, 340, 290, 0.92]])
+    found = expected + np.float32([0, 0, 0, 0, 4e-3])
+    result = compare(found, expected)
+    assert result.figures["wrong"] == 2
+    assert "atol 1e-05 (1e-05 of the root mean square 3" in str(result).splitlines()[0]
+    assert ", counted as 1)" in str(result)
+
+
+@pytest.mark.parametrize("empty", [{}, [], {"a": {}}, [[], ()]])
+def test_containers_without_tensors_are_not_equal(empty):
+    result = compare(empty, empty)
+    assert not result and not result.comparable and "nothing was compared" in str(result)
+    # Beside a tensor they are.
+    assert compare({"x": 1.5, "y": empty}, {"x": 1.5, "y": empty})
+    zero = np.zeros((2, 0), np.float32)
+    assert "equal: float32 [2, 0] has no elements" in str(compare(zero, zero))
+    assert str(compare([zero], [zero])) == "equal: all 1, without elements"
+    assert str(compare([zero, 1], [zero, 1])) == "equal: all 2"
+    assert not compare([zero], [zero.T])
+
+
+def test_nothing_but_zeros_is_expected():
+    zeros = np.zeros(5, np.float32)
+    assert compare(zeros, zeros.copy())
+    result = compare(zeros + np.float32(1e-30), zeros)
+    assert result.figures["wrong"] == 5
+    assert "atol 0 (no finite number but 0 is expected)" in str(result)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (2, 3, 4), (3, 3, 3)])
+@pytest.mark.parametrize("scale", [1e-6, 1])
+def test_a_transposition_is_named_whichever_tensor_is_stored_wrongly(normal, shape, scale):
+    """A tensor in another order of dimensions, its shape kept, moved or lost."""
+    right = normal(*shape) * np.float32(scale)
+    order = tuple(range(1, len(shape))) + (0,)
+    permuted = np.ascontiguousarray(right.transpose(order))
+    listed = ", ".join(map(str, order))
+    kept = permuted.reshape(shape)
+    for pair, names in (((kept, right), "found expected"), ((right, kept), "expected found")):
+        one, other = names.split()
+        if shape == (4, 4):  # Its transposition is its own inverse.
+            one, other = "found", "expected"
+        text = f"transposed: {one} has the dims of {other} in the order {listed}"
+        assert text in str(compare(*pair))
+    if len(set(shape)) == 1:
+        return
+    # The shape of the permuted tensor without its elements in that order, and the reverse.
+    for other in (permuted, right.reshape(permuted.shape), permuted.reshape(-1)):
+        for pair in ((other, right), (right, other)):
+            with pytest.raises(ValueError, match="both are equal"):
+                compare(*pair)
+    flat = right.reshape(permuted.shape).transpose().reshape(-1)
+    with pytest.raises(ValueError, match="in memory and the shape of"):
+        compare(flat, right.reshape(permuted.shape))
+    with pytest.raises(ValueError, match="in memory and the shape of"):
+        compare(right.reshape(permuted.shape), flat)
 
 
 def test_of_two_types_the_coarser_one_sets_the_tolerance(normal):
@@ -329,7 +424,7 @@ def test_a_part_that_cannot_be_compared_is_named_and_the_others_compared(normal)
 NUMBERS = (3, 2.5, True, 1 + 2j, [1, 2, 3], [[1.0, 2.0], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize("value", [*NUMBERS, None, "text", [], {}, np.zeros((0, 3))])
+@pytest.mark.parametrize("value", [*NUMBERS, None, "text", np.zeros((0, 3))])
 def test_values_of_many_kinds_equal_themselves(value):
     assert compare(value, value)
 
@@ -403,7 +498,8 @@ def test_the_report_and_its_dict(rng):
     result = compare(found, expected)
     lines = str(result).splitlines()
     assert lines[0] == (
-        "differ: float32 [2, 3], 2 of 6 elements are outside rtol 1.3e-06, atol 1e-05"
+        "differ: float32 [2, 3], 2 of 6 elements are outside rtol 1.3e-06, atol 0 "
+        "(no finite number but 0 is expected)"
     )
     table = [line.split() for line in lines if line.startswith(("index", "("))]
     assert table[0] == ["index", "expected", "found", "absolute", "relative"]

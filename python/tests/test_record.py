@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
 import errno
@@ -18,7 +19,7 @@ torch = pytest.importorskip("torch", reason="requires PyTorch")
 from torch import nn  # noqa: E402
 
 import mluop_omp.torch as mt  # noqa: E402
-from mluop_omp import Run, compare_runs, record, recording  # noqa: E402
+from mluop_omp import Run, compare, compare_runs, record, recording  # noqa: E402
 from mluop_omp.runs import _sampling  # noqa: E402
 
 
@@ -289,6 +290,90 @@ def test_structures_that_differ(image, tmp_path):
     assert "output 0: cannot be compared: the shape of found is [2, " in str(result)
 
 
+@dataclasses.dataclass
+class Slotted:
+    __slots__ = ("boxes", "scores", "unset")
+    boxes: torch.Tensor
+    scores: torch.Tensor
+
+
+class Inherited(Slotted):
+    def __init__(self, boxes, scores):
+        super().__init__(boxes, scores)
+        self.extra = boxes + 1
+
+
+def members(x):
+    """Every kind of container, and what cannot be looked into."""
+    return {
+        "slots": Slotted(x, x + 1), "inherited": Inherited(x, x), "deque": collections.deque([x]),
+        "range": range(3), "complex": 1j, "frozen": frozenset({1}), "set": {x}, "object": object(),
+        "generator": (each for each in [x]), "map": map(abs, [x]), "views": {"a": x}.values(),
+        "texts": np.array(["a"]), "a.b": x + 2, "a": {"b": x + 3}, 0: x, "0": x + 4, "": x + 5,
+        'a."b': x + 6, "text": "a", "none": None,
+    }  # fmt: skip
+
+
+def test_what_is_not_recorded_is_named_and_names_are_unique(image, tmp_path):
+    file = tmp_path / "run.npz"
+    output = record(Returns(members), image, file, state=False)
+    assert next(output["generator"]) is not None  # is not consumed
+    assert next(output["map"]) is not None
+    recorded = {
+        **{"slots.boxes": 0, "slots.scores": 1, "inherited.boxes": 0, "inherited.scores": 0},
+        **{"inherited.extra": 1, "deque.0": 0, '"a.b"': 2, "a.b": 3, "0": 0, "0'": 4, '""': 5},
+        r'"a.\"b"': 6,
+    }
+    skipped = ("frozen", "set", "object", "generator", "map", "views", "texts")
+    kinds = ("frozenset", "set", "object", "generator", "map", "dict_values", "numpy.ndarray")
+    with Run(file) as run:
+        (call,) = run.calls
+        assert set(call.outputs) == {*recorded, "range", "complex"}
+        for path, added in recorded.items():
+            array = run.array(call.outputs[path].tensor)
+            np.testing.assert_array_equal(array, image + added, err_msg=path)
+        lines = tuple(f"output {path}: {kind}" for path, kind in zip(skipped, kinds))
+        assert call.not_recorded == lines
+        assert "not recorded: (model) output frozen: frozenset, (model) output set" in str(run)
+    result = compare_runs(file, file)
+    assert result and "found: not recorded: (model) output frozen: frozenset" in str(result)
+
+
+def test_runs_without_tensors_are_not_equal(image, tmp_path):
+    for name, result in (("texts", lambda x: "a"), ("set", lambda x: {x})):
+        files = [tmp_path / f"{name}{k}.npz" for k in range(2)]
+        for file in files:
+            record(Returns(result), image, file)
+        compared = compare_runs(*files)
+        assert not compared and not compared.comparable, name
+        assert str(compared).startswith("not all was compared: 1 of 1 call, no output")
+
+
+def test_a_backward_pass_that_is_wrong_by_a_factor_differs_whatever_the_loss(model, tmp_path):
+    """The gradients of a mean over many elements are about 1e-6."""
+    image = torch.rand(8, 3, 64, 64, generator=cases.generator())
+    found = copy.deepcopy(model)
+    forward = found.encoder.shared.forward
+    found.encoder.shared.forward = lambda x: Backward.apply(forward(x))
+    loss = lambda output: 1e-4 * output[0]._pred.mean()  # noqa: E731
+    files = tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "c.npz"
+    for each, file, order in zip((found, model, model), files, (1, 1, -1)):
+        torch.manual_seed(0)
+        # The images in another order: sums of gradients are rounded otherwise.
+        batch = image if order == 1 else image.flip(0)
+        record(each, batch, file, gradients=True, loss=loss)
+    result = compare_runs(*files[:2])
+    assert not result and not result.differences
+    assert {each.name for each in result.gradients} >= {"encoder.conv.weight", "encoder.conv.bias"}
+    for each in result.gradients:
+        assert each.comparison.figures["rms"] < 2e-5
+        assert "of the root mean square" in str(each.comparison)
+    with Run(files[1]) as run, Run(files[2]) as other:
+        sides = [{g.parameter: r.array(g.value.tensor) for g in r.gradients} for r in (run, other)]
+        for name, _ in model.named_parameters():
+            assert compare(sides[0][name], sides[1][name]), name
+
+
 def test_without_calls_whose_inputs_agree_the_inputs_are_shown(model, image, tmp_path):
     result = both(tmp_path, model, model, [image + 1, image])
     assert not result and result.first is None
@@ -386,7 +471,9 @@ def test_a_loss_and_several_backward_passes(model, image, tmp_path):
     with Run(tmp_path / "b.npz") as run:
         assert {each.backward for each in run.gradients if each.parameter} == {0, 1}
     result = compare_runs(tmp_path / "a.npz", tmp_path / "b.npz")
-    assert result and len(result.only_expected) == len(set(result.only_expected)) == 8
+    assert not result and not result.differences and not result.comparable
+    assert len(result.only_expected) == len(set(result.only_expected)) == 8
+    assert str(result).startswith("not all was compared: 8 of 16 calls, ")
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -584,7 +671,9 @@ def test_names_are_mapped(model, image, tmp_path):
     for each, path in zip((Renamed(model), model), files):
         record(each, image, path, gradients=True)
     result = compare_runs(*files, names=[r"module\.(.*)=\1"])
-    assert result and result.compared_gradients == 21 and len(result.only_found) == 2
+    assert result.compared_gradients == 21 < result.total_gradients
+    assert len(result.only_found) == 2 and not result.differences and not result.gradients
+    assert not result and "8 of 10 calls, 13 outputs; what was compared agrees" in str(result)
 
 
 def test_the_command_compares_runs(model, image, tmp_path, command, monkeypatch):
@@ -592,7 +681,12 @@ def test_the_command_compares_runs(model, image, tmp_path, command, monkeypatch)
     record(Renamed(spoiled(model, "last", add(1, 1.0))), image, "a.npz", modules="module.*")
     record(model, image, "b.npz")
     (tmp_path / "names.txt").write_text("# DataParallel\n\nmodule\\.?(.*)=\\1\n")
-    assert command("b.npz", "b.npz") == (0, "equal: 8 calls of both runs\n", "")
+    text = "equal: 8 calls of both runs, 13 outputs\n"
+    assert command("b.npz", "b.npz") == (0, text, "")
+    record(model, image, "part.npz", modules="last")
+    for pair in (("part.npz", "b.npz"), ("b.npz", "part.npz")):
+        status, out, _ = command(*pair)
+        assert status == 2 and out.startswith("not all was compared: 1 of 8 calls, 1 output; ")
     mapped = ["a.npz", "b.npz", "--map", "@names.txt"]
     status, out, _ = command(*mapped, "--json", "result.json", "--worst", 1)
     assert status == 1 and "first difference: last (Linear)\n  in found: module.last" in out

@@ -1,13 +1,16 @@
 // mluOpOmpCompare: entry and checks, and the functions that read a comparison.
-// Start with the entry below. The figures: measure.h, then measure_kernels.h with what its kernels share,
-// measure_vectors.cpp and measure_numbers.cpp. The pattern: pattern.h, then the hypotheses.
+// Start with the entry below. The absolute tolerance: root_mean_square.h. The figures: measure.h, then
+// measure_kernels.h with what its kernels share, measure_vectors.cpp and measure_numbers.cpp. The pattern:
+// pattern.h, then the hypotheses.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "compare/comparison.h"
 #include "compare/measure.h"
 #include "compare/pattern.h"
+#include "compare/root_mean_square.h"
 #include "core/dtype.h"
 #include "core/tensor.h"
 #include "team/operator_call.h"
@@ -40,6 +43,7 @@ void check_not_negative(std::string_view name, double value) {
 void check_options(const mluOpOmpCompareOptions_t& options) {
   check_not_negative("rtol", options.rtol);
   check_not_negative("atol", options.atol);
+  check_not_negative("rms_atol", options.rms_atol);
   check_not_negative("epsilon", options.epsilon);
   require_flag("bits", options.bits);
   require_flag("nan_payloads", options.nan_payloads);
@@ -47,9 +51,25 @@ void check_options(const mluOpOmpCompareOptions_t& options) {
           ", expected 0 to ", kMaxWorst);
 }
 
-Comparison no_elements() {
+// Whether rows of a few numbers may be of different quantities, such as a box and its score.
+bool has_short_rows(const TensorDescriptor& tensor) {
+  constexpr int64_t kMaxColumns = 16;
+  const int64_t columns = tensor.dim_count == 0 ? 1 : tensor.dims[tensor.dim_count - 1];
+  return (tensor.dim_count == 2 || tensor.dim_count == 3) && 2 <= columns && columns <= kMaxColumns;
+}
+
+// What rms_atol adds to atol.
+double relative_tolerance(const Operands& operands, double rms, bool has_short_rows) {
+  if (rms == 0) return 0;
+  const double least =
+      std::max(smallest_positive(operands.found.dtype), smallest_positive(operands.expected.dtype));
+  return std::max(least, operands.options.rms_atol * (has_short_rows ? std::min(rms, 1.0) : rms));
+}
+
+Comparison no_elements(const mluOpOmpCompareOptions_t& options) {
   Comparison comparison{};
   comparison.difference.cosine = comparison.difference.pcc = 1;
+  comparison.difference.atol = options.atol;
   return comparison;
 }
 
@@ -59,7 +79,7 @@ Comparison no_elements() {
 mluOpOmpCompareOptions_t MLUOP_WIN_API mluOpOmpDefaultCompareOptions() {
   mluOpOmpCompareOptions_t options{};
   options.rtol = 1e-5;
-  options.atol = 1e-8;
+  options.rms_atol = 1e-8;
   options.worst = 5;
   return options;
 }
@@ -84,14 +104,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpCompare(mluOpHandle_t handle, const mluOpTen
     check_options(used);
     call.check_tensors();
 
-    const Operands operands{{found_desc->dtype, static_cast<const std::byte*>(found)},
-                            {expected_desc->dtype, static_cast<const std::byte*>(expected)},
-                            element_count(*found_desc),
-                            used};
-    auto made = std::make_unique<Comparison>(no_elements());
+    Operands operands{{found_desc->dtype, static_cast<const std::byte*>(found)},
+                      {expected_desc->dtype, static_cast<const std::byte*>(expected)},
+                      element_count(*found_desc),
+                      used};
+    auto made = std::make_unique<Comparison>(no_elements(used));
     if (operands.count > 0) {
+      double rms = 0;
+      if (used.rms_atol > 0) {
+        rms = root_mean_square(call.context(), operands.expected, operands.count);
+        const double relative = relative_tolerance(operands, rms, has_short_rows(*expected_desc));
+        operands.options.atol = std::min(used.atol + relative, std::numeric_limits<double>::max());
+      }
       Measured measured = measure(call.context(), operands);
       made->difference = measured.difference;
+      made->difference.rms = rms;
+      made->difference.atol = operands.options.atol;
       if (measured.difference.wrong > 0 && used.worst > 0) {
         made->pattern = pattern_of(call.context(), operands, found_desc->shape(), measured);
       }

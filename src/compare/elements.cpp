@@ -163,6 +163,16 @@ double rounded(mluOpDataType_t dtype, double number) {
   return back;
 }
 
+double smallest_positive(mluOpDataType_t dtype) {
+  switch (dtype) {
+    case MLUOP_DTYPE_HALF: return 0x1p-24;
+    case MLUOP_DTYPE_BFLOAT16: return 0x1p-133;
+    case MLUOP_DTYPE_FLOAT: return 0x1p-149;
+    case MLUOP_DTYPE_DOUBLE: return 0x1p-1074;
+    default: return 0;
+  }
+}
+
 uint64_t key_of_bits(mluOpDataType_t dtype, uint64_t bits) {
   constexpr uint64_t kZero = uint64_t{1} << 63;
   const auto unused = static_cast<int>(64 - 8 * size_of(dtype));

@@ -52,6 +52,9 @@ void round_bits(mluOpDataType_t dtype, const Elements& elements, int64_t first, 
 // A number rounded to `dtype` and back.
 double rounded(mluOpDataType_t dtype, double number);
 
+// The smallest positive number of a floating-point type; 0 of other types.
+double smallest_positive(mluOpDataType_t dtype);
+
 // The place of an element among the values of its type: keys of consecutive values are consecutive, those of +0
 // and -0 equal, those of NaN unspecified.
 uint64_t key_of_bits(mluOpDataType_t dtype, uint64_t bits);

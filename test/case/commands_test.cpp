@@ -308,6 +308,12 @@ TEST(CaseCommands, DiffOfRawFiles) {
   EXPECT_EQ(diff_command(command), kPassed);
   command.atol = -1;
   EXPECT_THROW(diff_command(command), CallFailed);
+  // Two empty files, unless it is said that there are no elements.
+  std::ofstream(path + "/none").close();
+  DiffCommand empty{path + "/none", path + "/none"};
+  EXPECT_THROW(diff_command(empty), Problem);
+  empty.shape = {0, 3};
+  EXPECT_EQ(diff_command(empty), kPassed);
   ::testing::internal::GetCapturedStdout();
   command.rtol = command.atol = std::nullopt;
   EXPECT_THROW(diff_command({path + "/a", path + "/c"}), Problem);

@@ -70,6 +70,7 @@ TEST(CompareErrors, OfEachArgument) {
       {[](A a) { a.options.rtol = -1; }, "rtol is -1, expected a finite number that is not negative"},
       {[](A a) { a.options.rtol = std::nan(""); }, "rtol is nan"},
       {[](A a) { a.options.atol = HUGE_VAL; }, "atol is inf"},
+      {[](A a) { a.options.rms_atol = -1; }, "rms_atol is -1, expected a finite number that is not negative"},
       {[](A a) { a.options.epsilon = -1; }, "epsilon is -1"},
       {[](A a) { a.options.bits = 2; }, "bits is 2, expected 0 or 1"},
       {[](A a) { a.options.nan_payloads = -1; }, "nan_payloads is -1, expected 0 or 1"},

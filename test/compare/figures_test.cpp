@@ -116,7 +116,28 @@ size_t bucket_of(long double distance) {
 
 long double ratio(long double a, long double b) { return a == 0 ? 0 : b == 0 ? HUGE_VALL : a / b; }
 
-Plain plain(const DenseTensor& found, const DenseTensor& expected, const mluOpOmpCompareOptions_t& options) {
+double least_of(mluOpDataType_t dtype) {
+  if (!cases::is_floating(dtype)) return 0;
+  return dtype == MLUOP_DTYPE_HALF       ? 0x1p-24
+         : dtype == MLUOP_DTYPE_BFLOAT16 ? 0x1p-133
+         : dtype == MLUOP_DTYPE_FLOAT    ? 0x1p-149
+                                         : 0x1p-1074;
+}
+
+double plain_rms(const DenseTensor& tensor) {
+  long double squares = 0, n = 0;
+  for (size_t i = 0; i < tensor.bytes.size() / cases::element_size(tensor.dtype); ++i) {
+    const long double x = number_at(tensor.bytes.data(), tensor.dtype, i);
+    if (!std::isfinite(x) || x == 0) continue;
+    squares += x * x;
+    n += 1;
+  }
+  return static_cast<double>(std::sqrt(ratio(squares, n)));
+}
+
+// atol: the absolute tolerance.
+Plain plain(const DenseTensor& found, const DenseTensor& expected, const mluOpOmpCompareOptions_t& options,
+            double atol) {
   Plain result;
   auto& to = result.figures;
   const size_t count = found.bytes.size() / cases::element_size(found.dtype);
@@ -144,9 +165,7 @@ Plain plain(const DenseTensor& found, const DenseTensor& expected, const mluOpOm
     to.expected_inf += std::isinf(b);
     to.special_mismatches += mismatch;
     to.overflowed += std::isinf(e) && std::isfinite(b);
-    const bool wrong = options.bits != 0 ? differs
-                       : is_finite       ? !(error <= options.atol + options.rtol * size)
-                                         : mismatch;
+    const bool wrong = options.bits != 0 ? differs : is_finite ? !(error <= atol + options.rtol * size) : mismatch;
     to.wrong += wrong;
     if (wrong) {
       result.worst.push_back(
@@ -212,7 +231,11 @@ void expect_figures(const DenseTensor& found, const DenseTensor& expected,
                     const mluOpOmpCompareOptions_t& options) {
   const Compared compared(found, expected, options);
   const auto figures = compared.difference();
-  const Plain right = plain(found, expected, options);
+  const double rms = options.rms_atol > 0 ? plain_rms(expected) : 0;
+  expect_near(figures.rms, rms, 1e-11, "rms");
+  const double least = std::max(least_of(found.dtype), least_of(expected.dtype));
+  EXPECT_EQ(figures.atol, options.atol + (rms > 0 ? std::max(least, options.rms_atol * figures.rms) : 0));
+  const Plain right = plain(found, expected, options, figures.atol);
   const auto& to = right.figures;
 #define MLUOP_EXPECT(FIELD) EXPECT_EQ(figures.FIELD, to.FIELD) << #FIELD
   MLUOP_EXPECT(elements);
@@ -380,13 +403,64 @@ TEST(CompareFigures, AreTheSameBitsOnEveryInstructionSet) {
   EXPECT_EQ(figures.factor_residual, 0x1.fde8b403c7af2p-19);
 }
 
+// The absolute tolerance is relative to what is expected, at any scale.
+TEST(CompareFigures, RelativeAbsoluteTolerance) {
+  const struct {
+    const char* what;
+    std::vector<int64_t> dims;
+    std::vector<double> expected;
+    double rms, atol;
+  } rows[] = {
+      {"ordinary", {4}, {1, -1, 1, -1}, 1, 1e-5},
+      {"small", {4}, {3e-6, 4e-6, -3e-6, 4e-6}, std::sqrt(12.5) * 1e-6, std::sqrt(12.5) * 1e-11},
+      {"large", {4}, {3e4, 4e4, -3e4, 4e4}, std::sqrt(12.5) * 1e4, std::sqrt(12.5) * 1e-1},
+      {"mostly zeros", {6}, {0, 0, 2, 0, -0.0, 0}, 2, 2e-5},
+      {"special", {5}, {std::nan(""), HUGE_VAL, 2, -HUGE_VAL, 2}, 2, 2e-5},
+      {"only special", {3}, {std::nan(""), HUGE_VAL, -HUGE_VAL}, 0, 0},
+      {"zeros", {3}, {0, 0, -0.0}, 0, 0},
+      {"squares overflow", {3}, {1e308, -1e308, 0}, 1e308, 1e303},
+      {"squares underflow", {3}, {1e-300, -1e-300, 0}, 1e-300, 1e-305},
+      {"largest",
+       {2},
+       {std::numeric_limits<double>::max(), -std::numeric_limits<double>::max()},
+       0x1.fffffffffffffp1023,
+       1e-5 * 0x1.fffffffffffffp1023},
+      {"subnormal", {2}, {5e-324, 5e-324}, 5e-324, 5e-324},
+      {"boxes with a score", {2, 2}, {700, 0.5, 700, 0.5}, std::sqrt((490000 + 0.25) / 2), 1e-5},
+      {"small boxes", {1, 2, 2}, {1e-3, 1e-3, 1e-3, 1e-3}, 1e-3, 1e-8},
+      {"a column", {2, 1}, {700, 700}, 700, 7e-3},
+      {"filters", {1, 1, 2, 2}, {700, 700, 700, 700}, 700, 7e-3},
+      {"long rows", {1, 17}, std::vector<double>(17, 700), 700, 7e-3},
+  };
+  mluOpOmpCompareOptions_t options{};
+  options.rms_atol = 1e-5;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    const auto expected = DenseTensor::of(MLUOP_DTYPE_DOUBLE, row.dims, row.expected);
+    const auto figures = Compared(expected, expected, options).difference();
+    EXPECT_DOUBLE_EQ(figures.rms, row.rms);
+    EXPECT_DOUBLE_EQ(figures.atol, row.atol);
+    // NaN in found changes nothing.
+    const std::vector<double> nan(row.expected.size(), std::nan(""));
+    EXPECT_EQ(Compared(DenseTensor::of(MLUOP_DTYPE_DOUBLE, row.dims, nan), expected, options).difference().atol,
+              figures.atol);
+    options.atol = 1;
+    EXPECT_EQ(Compared(expected, expected, options).difference().atol,
+              std::min(1 + figures.atol, std::numeric_limits<double>::max()));
+    options.atol = 0;
+  }
+  // Half has no numbers between 0 and 2^-24.
+  const auto half = tensor_of(MLUOP_DTYPE_HALF, {0x1p-20, 0x1p-20});
+  EXPECT_EQ(Compared(half, half, options).difference().atol, 0x1p-24);
+}
+
 // Errors that fp32 does not tell from the tolerance.
 TEST(CompareFigures, WrongByOneRoundingOfTheTolerance) {
   mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
   const std::vector<float> b(40, 3), e(40, 3.25F);
   const auto found = DenseTensor::of(MLUOP_DTYPE_FLOAT, {40}, e),
              expected = DenseTensor::of(MLUOP_DTYPE_FLOAT, {40}, b);
-  options.rtol = 0;
+  options.rtol = options.rms_atol = 0;
   options.atol = 0.25;
   EXPECT_EQ(Compared(found, expected, options).difference().wrong, 0);
   options.atol = std::nextafter(0.25, 0.0);
@@ -456,7 +530,7 @@ TEST(CompareFigures, CorrelationOfLargeMeans) {
   const auto found = DenseTensor::of(MLUOP_DTYPE_DOUBLE, {5000}, e),
              expected = DenseTensor::of(MLUOP_DTYPE_DOUBLE, {5000}, b);
   const auto options = mluOpOmpDefaultCompareOptions();
-  EXPECT_NEAR(Compared(found, expected).difference().pcc, plain(found, expected, options).figures.pcc, 1e-9);
+  EXPECT_NEAR(Compared(found, expected).difference().pcc, plain(found, expected, options, 0).figures.pcc, 1e-9);
   // Constants.
   const auto constant = DenseTensor::of(MLUOP_DTYPE_DOUBLE, {5000}, std::vector<double>(5000, 0.1));
   EXPECT_EQ(Compared(constant, expected).difference().pcc, 0);
@@ -469,7 +543,7 @@ TEST(CompareFigures, Of64BitIntegers) {
   const auto e = DenseTensor::of<int64_t>(MLUOP_DTYPE_INT64, {3}, {kLarge, -5, INT64_MIN});
   const auto b = DenseTensor::of<int64_t>(MLUOP_DTYPE_INT64, {3}, {kLarge + 1, -5, INT64_MAX});
   mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
-  options.rtol = options.atol = 0;
+  options.rtol = options.rms_atol = 0;
   const Compared compared(e, b, options);
   EXPECT_EQ(compared.difference().differing, 2);
   EXPECT_EQ(compared.difference().wrong, 2);

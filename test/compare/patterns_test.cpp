@@ -154,7 +154,7 @@ TEST(ComparePatterns, TraitsOfEachElement) {
 
 TEST(ComparePatterns, OneUlpAndFlushedHalves) {
   mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
-  options.rtol = options.atol = 0;
+  options.rtol = options.rms_atol = 0;
   std::vector<uint16_t> b(64), e(64);
   for (size_t i = 0; i < b.size(); ++i) {
     b[i] = static_cast<uint16_t>(0x3C00 + i * 7);
@@ -214,6 +214,8 @@ TEST(ComparePatterns, Transpositions) {
   }
   EXPECT_EQ(pattern_of(found, expected),
             "transposed: found has the dims of expected in the order 2, 0, 3, 1 (x, batch, channel, y)");
+  EXPECT_EQ(pattern_of(expected, found),
+            "transposed: expected has the dims of found in the order 2, 0, 3, 1 (x, batch, channel, y)");
   // Within the tolerance.
   std::vector<float> near = found;
   for (float& value : near) value *= 1 + 2e-6F;

@@ -44,7 +44,8 @@ def check(
     of the pairs of an offset and of the terms of sums is open. The error of a sum of n terms may be
     max(8, 4 sqrt(n)) roundings of float32, of float64 if it is of this type, of the sum of their
     absolute values, plus the spacing of the type of the result. Losses, and operators that sample
-    an image at any positions, have fixed tolerances, which docs/check.md lists. Where a distance,
+    an image at any positions, have tolerances that are fixed fractions of the element and of the
+    root mean square of the output, which docs/check.md lists. Where a distance,
     an IoU or the face of a box decides, both choices are right within rounding. Of exactly equal
     distances, the definition chooses.
 
@@ -61,7 +62,8 @@ def check(
             wrong unless ``|found - expected| <= atol + rtol * |expected|``. None is 0 there.
 
     Returns:
-        A context manager; its value is the report: bool() is the verdict, the text has a line for
+        A context manager; its value is the report: bool() is whether at least one call was checked
+        and all agree, the text has a line for
         each call site, and how the first failure of each differs. ``calls``, ``failures``,
         ``copied_bytes`` have the details.
 

@@ -77,7 +77,7 @@ class Check:
         return [call for call in self.calls if call.verdict == _report.DIFFERS]
 
     def __bool__(self) -> bool:
-        return not self.failures
+        return bool(self.calls) and all(call.verdict in _report.CHECKED for call in self.calls)
 
     def __str__(self) -> str:
         return _report.text_of(self.calls, self.copied_bytes, self.own_calls)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mluop_omp._numbers import right_elements, tolerated
+from mluop_omp._numbers import relative_atol, right_elements, root_mean_square, tolerated
 from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._filters import reproducing_filters
 from mluop_omp.comparison import compare
@@ -86,14 +86,36 @@ def _is_pair(found: Any, expected: Any) -> bool:
     return are_floating and found.shape == expected.shape
 
 
-def near(rtol: float, atol: float) -> Callable[[Call], Findings]:
-    """Judges by fixed tolerances."""
-    return lambda call: _judge(
-        call, lambda name: tolerated(_numbers(call.expected[name]), rtol, atol)
-    )
+def exact(call: Call) -> Findings:
+    return _judge(call, lambda _: 0.0)
 
 
-exact = near(0, 0)
+def near(rtol: float, rms_atol: float) -> Callable[[Call], Findings]:
+    """Judges by an error relative to the element, and one relative to the tensor.
+
+    rms_atol: in root mean squares of the elements of expected other than 0. The spacing of the type
+    of the result is added.
+    """
+
+    def judge(call: Call) -> Findings:
+        notes = {}
+
+        def tolerance(name: str) -> np.ndarray:
+            found, expected = call.found[name], call.expected[name]
+            b = _numbers(expected)
+            atol = relative_atol(b, rms_atol)
+            notes[name] = (
+                f"{name}: the tolerance is {rtol:g} of the element plus {atol:.3g}, "
+                f"{rms_atol:g} of the root mean square {root_mean_square(b):.3g}"
+            )
+            return tolerated(b, rtol, atol) + _spacing(found, expected).numpy()
+
+        findings = _judge(call, tolerance)
+        if call.rtol is None and call.atol is None:
+            findings.notes += [notes[name] for name in findings.differences if name in notes]
+        return findings
+
+    return judge
 
 
 def sums(call: Call) -> Findings:
@@ -130,11 +152,15 @@ def sums(call: Call) -> Findings:
 
 
 def sum_tolerance(found: Tensor, expected: Tensor, magnitude: Tensor, terms: int) -> Tensor:
-    info = torch.finfo(found.dtype)
     unit = 2.0**-53 if found.dtype is torch.float64 else 2.0**-24
     roundings = max(8.0, 4 * math.sqrt(max(terms, 1)))
-    spacing = info.eps * torch.clamp(expected.double().abs(), min=info.smallest_normal)
-    return spacing + roundings * unit * magnitude.double()
+    return _spacing(found, expected) + roundings * unit * magnitude.double()
+
+
+def _spacing(found: Tensor, expected: Tensor) -> Tensor:
+    """Returns the distance of numbers of the type of found near those of expected, at most."""
+    info = torch.finfo(found.dtype)
+    return info.eps * torch.clamp(expected.double().abs(), min=info.smallest_normal)
 
 
 def _is_spread(error: Tensor) -> bool:

@@ -11,6 +11,8 @@ from mluop_omp.comparison import Comparison
 
 # Verdicts.
 EQUAL, ROUNDING, DIFFERS, UNCHECKED = "equal", "rounding", "differs", "not checked"
+# Those of correct calls.
+CHECKED = EQUAL, ROUNDING
 
 
 @dataclasses.dataclass
@@ -98,7 +100,9 @@ def _verdict(calls: Sequence[CheckedCall], failures: Sequence[CheckedCall]) -> s
         return "nothing was checked: no operator was called"
     if unchecked == len(calls):
         return f"nothing was checked: none of {count}"
-    return f"equal: {count}" + f", {unchecked} not checked" * bool(unchecked)
+    if unchecked:
+        return f"not all was checked: {len(calls) - unchecked} of {count} agree"
+    return f"equal: {count}"
 
 
 def _table(sites: Iterable[list[CheckedCall]]) -> list[str]:

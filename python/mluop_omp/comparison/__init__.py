@@ -41,7 +41,8 @@ def compare(
     one have to be 0.
 
     Containers are compared by names, or by positions. What cannot be compared within them differs,
-    and says why. Results are the same bits at every number of threads.
+    and says why. Containers without anything to compare are not equal. Results are the same bits at
+    every number of threads.
 
     Args:
         found, expected: NumPy arrays; PyTorch tensors on any device, also COO; numbers, and lists
@@ -50,9 +51,14 @@ def compare(
             MinkowskiEngine and torchsparse; dicts, lists and tuples of these. Dense tensors in
             place of sparse ones are [N, C, ...]. Elements are float16, bfloat16, float32, float64,
             integers, bool or, as pairs of numbers, complex64 and complex128.
-        rtol, atol: by default, those of torch.testing.assert_close: 1.3e-6 and 1e-5 for float32,
-            1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, 1e-7 and 1e-7 for float64, 0
-            for all other types; if the types differ, the larger ones.
+        rtol: by default 1.3e-6 for float32, 1e-3 for float16, 1.6e-2 for bfloat16, 1e-7 for
+            float64, 0 for all other types; if the types differ, the larger one.
+        atol: by default relative to the tensor: 1e-5, for float64 1e-7, of the root mean square of
+            the finite elements of expected other than 0; at least the smallest positive number of
+            the type, and 0 if there are no such elements. In tensors of two or three dimensions
+            whose rows have 2 to 16 elements, such as boxes with a score, a larger root mean square
+            counts as 1. Where the root mean square is 1, rtol and atol are those of
+            torch.testing.assert_close. An atol that is given is absolute.
         criteria: metrics that decide, instead of the tolerances if these are not given: thresholds
             by name, such as {"diff1": 3e-3, "diff2": 3e-3}, or texts, such as ["pcc>=0.99"].
             diff1, diff2, diff3, diff3_1, diff3_2 and diff4 of MLU-OPS, max_absolute, max_relative

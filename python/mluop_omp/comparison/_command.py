@@ -28,7 +28,8 @@ Metrics that pass up to their threshold: diff1, diff2, diff3, diff3_1, diff3_2, 
 max_absolute, max_relative, max_ulp. Metrics that pass from their threshold on: cosine, pcc.
 Without a threshold: allclose (no element is wrong), bits (no element has other bits).
 
-Exit status: 0 equal, 1 different, 2 cannot be compared.
+Exit status: 0 equal, 1 different, 2 cannot be compared, or nothing was compared, or, of runs
+without a difference, only a part.
 """
 
 
@@ -46,7 +47,10 @@ def add_parser(commands: Any) -> None:
         "--rtol", type=float, help="relative tolerance; default: by element type, 1.3e-6 of float32"
     )
     parser.add_argument(
-        "--atol", type=float, help="absolute tolerance; default: by element type, 1e-5 of float32"
+        "--atol",
+        type=float,
+        help="absolute tolerance; default: by element type, 1e-5 of the root mean square of the "
+        "elements of EXPECTED other than 0 for float32",
     )
     parser.add_argument(
         "--criterion",
@@ -118,8 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
             result.html(arguments.html)
     if arguments.json is not None:
         Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
-    # Runs of which nothing can be compared are refused.
-    return 2 if not getattr(result, "comparable", True) else 0 if result.equal else 1
+    return 2 if not result.comparable else 0 if result.equal else 1
 
 
 def _print(text: str) -> None:

@@ -15,7 +15,8 @@ Figures = dict[str, Any]
 Criteria = Union[Mapping[str, Union[float, None]], Iterable[str], str, None]
 
 MAX_WORST = 1000
-# rtol and atol, those of torch.testing.assert_close. All other types are exact.
+# rtol, and atol in root mean squares of expected: where these are 1, the tolerances of
+# torch.testing.assert_close. All other types are exact.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
@@ -84,6 +85,20 @@ def _digits(value: float, threshold: float) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class Tolerance:
+    """The tolerance of two tensors.
+
+    Attributes:
+        rtol, atol: as in `compare`.
+        rms_atol: times the root mean square of expected, it is added to atol.
+    """
+
+    rtol: float = 0
+    atol: float = 0
+    rms_atol: float = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class Options:
     """The keyword arguments of `compare`, checked."""
 
@@ -103,10 +118,13 @@ class Options:
             None if axes is None else tuple(map(str, axes)),
         )
 
-    def tolerances(self, found: Tensor, expected: Tensor) -> tuple[float, float]:
-        """Returns rtol and atol, by default those of the coarser of two element types."""
-        rtol, atol = map(max, *(_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (found, expected)))
-        return rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
+    def tolerance(self, found: Tensor, expected: Tensor) -> Tolerance:
+        """Returns the tolerance, by default that of the coarser of two element types."""
+        pairs = (_TOLERANCES.get(tensor.dtype, (0.0, 0.0)) for tensor in (found, expected))
+        rtol, rms_atol = map(max, *pairs)
+        if self.rtol is not None:
+            rtol = self.rtol
+        return Tolerance(rtol, 0, rms_atol) if self.atol is None else Tolerance(rtol, self.atol)
 
 
 def check_integer(name: str, value: Any, low: int, high: int) -> int:

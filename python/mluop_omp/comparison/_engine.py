@@ -12,7 +12,7 @@ import numpy as np
 
 from mluop_omp import _arrays, _library
 from mluop_omp._library import functions, require
-from mluop_omp.comparison._criteria import Options
+from mluop_omp.comparison._criteria import Options, Tolerance
 from mluop_omp.comparison._values import Tensor
 
 _ULP_BUCKETS = 35
@@ -22,7 +22,7 @@ _MAX_DIMENSIONS = 8
 
 class _Options(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_double) for name in ("rtol", "atol")),
+        *((name, ctypes.c_double) for name in ("rtol", "atol", "rms_atol")),
         *((name, ctypes.c_int) for name in ("bits", "nan_payloads")),
         ("epsilon", ctypes.c_double),
         ("worst", ctypes.c_int),
@@ -44,7 +44,7 @@ class _Difference(ctypes.Structure):
             (name, ctypes.c_double)
             for name in (
                 *("diff1", "diff2", "diff3_relative", "diff3_absolute"),
-                *("max_relative", "max_absolute", "mean_magnitude"),
+                *("max_relative", "max_absolute", "mean_magnitude", "rms", "atol"),
                 *("cosine", "pcc", "factor", "factor_residual"),
             )
         ),
@@ -76,9 +76,8 @@ class Difference:
 def difference(
     found: Tensor,
     expected: Tensor,
+    tolerance: Tolerance,
     *,
-    rtol: float,
-    atol: float,
     bits: bool = False,
     worst: int = 0,
     pattern: bool = True,
@@ -91,7 +90,9 @@ def difference(
         shape = (math.prod(shape[: surplus + 1]), *shape[surplus + 1 :])
     names = axes if axes is not None and len(axes) == len(shape) else None
     # The library searches no pattern if it is to keep no element.
-    options = _Options(rtol=rtol, atol=atol, bits=bits, worst=max(worst, 1) if pattern else 0)
+    options = _Options(
+        *dataclasses.astuple(tolerance), bits=bits, worst=max(worst, 1) if pattern else 0
+    )
     if names is not None:
         options.axes = (ctypes.c_char_p * len(shape))(*(name.encode() for name in names))
     arrays = [np.require(tensor.array, requirements=["C", "A"]) for tensor in (found, expected)]
@@ -114,9 +115,8 @@ def difference(
 
 def count_wrong(found: Tensor, expected: Tensor, options: Options) -> int:
     """Returns the number of wrong elements of tensors of one shape."""
-    rtol, atol = options.tolerances(found, expected)
-    compared = difference(found, expected, rtol=rtol, atol=atol, pattern=False)
-    return compared.figures["wrong"]
+    tolerance = options.tolerance(found, expected)
+    return difference(found, expected, tolerance, pattern=False).figures["wrong"]
 
 
 def _figures(comparison: _Comparison) -> dict[str, Any]:

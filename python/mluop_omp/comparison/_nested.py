@@ -23,7 +23,11 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
     if isinstance(found, dict) and isinstance(expected, dict):
         if depth == _MAX_DEPTH:
             raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")
-        return _compare_dicts(found, expected, options, depth)
+        result = _compare_dicts(found, expected, options, depth)
+        if depth == 0 and result.equal and result.compared == 0:
+            error = "nothing was compared: neither contains a tensor"
+            return dataclasses.replace(result, equal=False, error=error)
+        return result
     compare = _COMPARISONS.get((type(found), type(expected)))
     if compare is not None:
         result = compare(found, expected, options)

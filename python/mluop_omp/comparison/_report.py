@@ -45,9 +45,9 @@ def text_of(comparison: Comparison) -> str:
 
 def _lines(comparison: Comparison) -> list[str]:
     lines = [verdict_of(comparison)]
-    if comparison.kind == "nested":
+    if comparison.kind == "nested" and not comparison.error:
         return lines + _children(comparison)
-    if comparison.kind in ("other", "error"):
+    if comparison.kind == "other" or comparison.error:
         return lines
     if comparison.sites is not None:
         lines += _site_lines(comparison.sites)
@@ -71,6 +71,8 @@ def _elements(comparison: Comparison) -> str:
         # The criteria that fail, or all that hold.
         failed = [judgment for judgment in comparison.criteria if not judgment.passed]
         text = ", ".join(map(str, failed or comparison.criteria)) + f"; {tensor}"
+        if "allclose" in [judgment.name for judgment in comparison.criteria]:
+            text += f", {tolerance_of(comparison)}"
         return text + (", NaN or infinity in one only" if figures["special_mismatches"] else "")
     if differing == wrong == 0:
         found, expected = comparison.dtypes
@@ -78,12 +80,26 @@ def _elements(comparison: Comparison) -> str:
         return f"{tensor}, all {total} elements {same}"
     if any(judgment.name == "bits" for judgment in comparison.criteria):
         return f"{tensor}, {differing} of {total} elements have other bits"
-    tolerance = f"rtol {comparison.rtol:g}, atol {comparison.atol:g}"
+    tolerance = tolerance_of(comparison)
     if wrong == 0:
         return f"{tensor}, all {total} elements are within {tolerance}"
-    if comparison.rtol == comparison.atol == 0:
+    if comparison.rtol == comparison.atol == comparison.rms_atol == 0:
         return f"{tensor}, {wrong} of {total} elements differ"
     return f"{tensor}, {wrong} of {total} elements are outside {tolerance}"
+
+
+def tolerance_of(comparison: Comparison) -> str:
+    text = f"rtol {comparison.rtol:g}, atol {comparison.atol:.3g}"
+    if comparison.rms_atol == 0:
+        return text
+    rms = comparison.figures["rms"]
+    if rms == 0:
+        return f"{text} (no finite number but 0 is expected)"
+    relative = f"{comparison.rms_atol:g} of the root mean square {rms:.3g}"
+    ratio = comparison.atol / comparison.rms_atol / rms
+    if ratio > 1.01:
+        return f"{text} (the smallest positive number, above {relative})"
+    return f"{text} ({relative}{', counted as 1' if ratio < 0.99 else ''})"
 
 
 def _dtypes(comparison: Comparison) -> str:
@@ -199,7 +215,19 @@ def _nested(comparison: Comparison) -> str:
         parts.append(f"{errors} cannot be compared")
     if differing:
         parts.append(f"{differing} of {len(comparison.children)} differ")
-    return ", ".join(parts) or f"all {len(comparison.children)}"
+    if parts:
+        return ", ".join(parts)
+    if not comparison.children:
+        return "both are empty"
+    return f"all {len(comparison.children)}" + ", without elements" * (
+        not _has_elements(comparison)
+    )
+
+
+def _has_elements(comparison: Comparison) -> bool:
+    if comparison.kind == "nested":
+        return any(map(_has_elements, comparison.children.values()))
+    return comparison.figures.get("elements", 1) > 0
 
 
 def _children(comparison: Comparison) -> list[str]:

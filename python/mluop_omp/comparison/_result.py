@@ -107,6 +107,8 @@ class Comparison:
         figures: all metrics of the elements by name; see mluOpOmpDifference_t in mlu_op_omp.h.
         criteria: the verdict of each.
         rtol, atol: the tolerance outside of which an element is wrong.
+        rms_atol: the part of atol that is relative, in root mean squares of the elements of
+            expected other than 0; figures["rms"] is the root mean square. 0 if atol was given.
         worst: the wrong elements with the largest errors.
         pattern: how the wrong elements are distributed; "" if there are none.
         sites: of sparse tensors.
@@ -123,6 +125,7 @@ class Comparison:
     criteria: tuple[Judgment, ...] = ()
     rtol: float = 0
     atol: float = 0
+    rms_atol: float = 0
     worst: tuple[WrongElement, ...] = ()
     pattern: str = ""
     sites: SiteReport | None = None
@@ -141,6 +144,13 @@ class Comparison:
         return _report.text_of(self)
 
     __repr__ = __str__
+
+    @property
+    def compared(self) -> int:
+        """The number of tensors, texts and other objects that were compared."""
+        if self.kind == "nested":
+            return sum(child.compared for child in self.children.values())
+        return int(self.kind != "error")
 
     @property
     def comparable(self) -> bool:

@@ -9,12 +9,16 @@ import numpy as np
 
 from mluop_omp.comparison import _engine
 from mluop_omp.comparison._criteria import Options
+from mluop_omp.comparison._errors import Measure
 from mluop_omp.comparison._values import Tensor
 from mluop_omp.filters import matching_layouts
 
 # Elements of a tensor that is rearranged and compared again, and of filters.
 _MAX_ELEMENTS = 1 << 26
 _MAX_FILTERS = 1 << 23
+# Elements of an order that are compared first.
+_FIRST = 4096
+_OTHER = {"found": "expected", "expected": "found"}
 # Orders of dimensions that are tried.
 _MAX_ORDERS = 24
 
@@ -26,22 +30,50 @@ def mismatch(found: Tensor, expected: Tensor, options: Options) -> str:
 
 
 def _rearranged(found: Tensor, expected: Tensor, options: Options) -> list[str]:
-    filters = layouts(found, expected, options)
     if found.array.size != expected.array.size:
-        return filters
+        return []
+    tolerance = options.tolerance(found, expected)
+    atol = _engine.difference(expected, expected, tolerance, pattern=False).figures["atol"]
+    filters = layouts(found, expected, tolerance.rtol, atol)
     if _squeezed(found) == _squeezed(expected):
         outcome = _outcome(found.array.reshape(expected.shape), found, expected, options)
         return [f"without the dimensions of extent 1, {outcome}", *filters]
     outcomes = {
-        order: _outcome(found.array.transpose(order), found, expected, options)
+        f"with found.transpose{order}": _outcome(
+            found.array.transpose(order), found, expected, options
+        )
         for order in _orders(found.shape, expected.shape)
     }
-    if outcomes:
-        # An order that makes both equal, or else the first.
-        order = min(outcomes, key=lambda each: outcomes[each] != _EQUAL)
-        return [f"with found.transpose{order}, {outcomes[order]}", *filters]
-    outcome = _outcome(found.array.reshape(expected.shape), found, expected, options)
-    return [f"both have {found.array.size} elements; reshaped, {outcome}", *filters]
+    # Elements in the order of memory, of tensors that have lost their strides.
+    text = f"both have {found.array.size} elements; reshaped"
+    outcomes[text] = _outcome(found.array.reshape(expected.shape), found, expected, options)
+    if _EQUAL not in outcomes.values():
+        measure = Measure(tolerance.rtol, atol)
+        outcomes.update(dict.fromkeys(_reordered(found, expected, measure), _EQUAL))
+    # What makes both equal, or else the first.
+    text = min(outcomes, key=lambda each: outcomes[each] != _EQUAL)
+    return [f"{text}, {outcomes[text]}", *filters]
+
+
+def _reordered(found: Tensor, expected: Tensor, measure: Measure) -> Iterator[str]:
+    """Yields how one tensor in another order of its dimensions has the elements of the other."""
+    if found.array.size > _MAX_ELEMENTS:
+        return
+    pairs = (("found", found, expected), ("expected", expected, found))
+    for name, permuted, other in pairs:
+        rank = len(permuted.shape)
+        if rank > 8:
+            continue
+        for order in itertools.islice(itertools.permutations(range(rank)), 1, _MAX_ORDERS):
+            view = permuted.array.transpose(order)
+            # The first elements refute nearly all.
+            for count in (_FIRST, view.size):
+                sides = (view.flat[:count], other.array.reshape(-1)[:count])
+                e, b = sides if name == "found" else sides[::-1]
+                if not measure.right(found.with_array(e), expected.with_array(b)).all():
+                    break
+            else:
+                yield f"with {name}.transpose{order} in memory and the shape of {_OTHER[name]}"
 
 
 _EQUAL = "both are equal"
@@ -71,7 +103,7 @@ def _orders(found: tuple[int, ...], expected: tuple[int, ...]) -> Iterator[tuple
     return itertools.islice(orders, _MAX_ORDERS)
 
 
-def layouts(found: Tensor, expected: Tensor, options: Options) -> list[str]:
+def layouts(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
     """Returns the filter layouts that make both equal, if they can be filters."""
     ranks = len(found.shape), len(expected.shape)
     if (
@@ -83,7 +115,6 @@ def layouts(found: Tensor, expected: Tensor, options: Options) -> list[str]:
         or not 0 < found.array.size <= _MAX_FILTERS
     ):
         return []
-    tolerances = options.tolerances(found, expected)
-    matches = matching_layouts(found.numbers(), expected.numbers(), *tolerances)
+    matches = matching_layouts(found.numbers(), expected.numbers(), rtol, atol)
     match = next((each for each in matches if each.source != each.target or each.reversed), None)
     return [] if match is None else [f"as filters, {match}"]

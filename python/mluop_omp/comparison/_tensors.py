@@ -33,7 +33,7 @@ def compare_dense(found: Tensor, expected: Tensor, options: Options) -> Comparis
         return result
     notes = [
         *_sets(found, expected),
-        *_shapes.layouts(found, expected, options),
+        *_shapes.layouts(found, expected, result.rtol, result.atol),
         *channel_fit(found, expected, result.rtol, result.atol),
     ]
     return dataclasses.replace(result, notes=tuple(notes))
@@ -43,15 +43,14 @@ def _elements(
     found: Tensor, expected: Tensor, options: Options, axes: Sequence[str] | None
 ) -> Comparison:
     """Compares tensors of one shape."""
-    rtol, atol = options.tolerances(found, expected)
+    tolerance = options.tolerance(found, expected)
     thresholds = options.criteria
     if not thresholds or (options.rtol, options.atol) != (None, None):
         thresholds = {"allclose": None, **thresholds}
     difference = _engine.difference(
         found,
         expected,
-        rtol=rtol,
-        atol=atol,
+        tolerance,
         bits=set(thresholds) == {"bits"},
         worst=options.worst,
         axes=axes,
@@ -63,8 +62,9 @@ def _elements(
         dtypes=(found.dtype, expected.dtype),
         figures=difference.figures,
         criteria=judgments,
-        rtol=rtol,
-        atol=atol,
+        rtol=tolerance.rtol,
+        atol=difference.figures["atol"],
+        rms_atol=tolerance.rms_atol,
         worst=tuple(_wrong_element(found, expected, *element) for element in difference.worst),
         pattern=difference.pattern,
     )

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
 from mluop_omp._progress import track
-from mluop_omp._text import counted, listed, module_label
+from mluop_omp._text import counted, listed, module_label, name_of, path_of
 from mluop_omp.comparison import Comparison
 from mluop_omp.comparison._criteria import Criteria, Options
 from mluop_omp.runs._names import NameMap, Names, suggest
-from mluop_omp.runs._report import contains, name_of, path_of
+from mluop_omp.runs._report import contains
 from mluop_omp.runs._result import CallDifference, GradientDifference, RunComparison
 from mluop_omp.runs._run import Call, Gradient, Run, Value
 from mluop_omp.runs._values import ValueComparer
@@ -38,7 +38,8 @@ def compare_runs(
     inputs by path, or by position where paths differ. The first difference is the first call, in
     the order in which calls of the expected run return, whose outputs differ although its inputs
     agree. As a module returns after those that it calls, the innermost is first. Of tensors of
-    which a run has a sample, that sample is compared.
+    which a run has a sample, that sample is compared. Runs are equal if all calls and gradients of
+    both were compared, at least one output among them, and none differs.
 
     Args:
         found, expected: files of runs, or `Run` objects.
@@ -74,6 +75,8 @@ def _opened(source: _Source) -> Iterator[Run]:
 
 class _RunComparer:
     def __init__(self, found: Run, expected: Run, names: NameMap, options: Options) -> None:
+        # Of calls of both runs.
+        self._outputs = 0
         self._compare_values = ValueComparer(found, expected, options)
         self._found, self._expected, self._names = found, expected, names
         self._found_calls = self._mapped(found.calls)
@@ -92,20 +95,25 @@ class _RunComparer:
         compared = (self._difference(key) for key in track(common, "comparing"))
         differences = tuple(each for each in compared if each is not None)
         first = next((each for each in differences if each.inputs_agree), None)
-        gradients, count = self._gradients()
+        gradients, count, total = self._gradients()
+        calls = len(self._found_calls.keys() | self._expected_calls.keys())
+        is_complete = len(common) == calls and count == total and self._outputs > 0
         notes = [f"map {pattern} matches no module" for pattern in self._names.unused]
         notes += self._suggestion()
         return RunComparison(
-            equal=not differences and not gradients,
+            equal=is_complete and not differences and not gradients,
             compared=len(common),
+            calls=calls,
+            compared_outputs=self._outputs,
             differences=differences,
             first=first,
             first_input=None if first is None else self._first_input(first, common),
             gradients=gradients,
             compared_gradients=count,
+            total_gradients=total,
             only_found=self._only(self._found_calls, self._expected_calls),
             only_expected=self._only(self._expected_calls, self._found_calls),
-            notes=(*notes, *self._samples()),
+            notes=(*notes, *self._samples(), *self._not_recorded()),
         )
 
     def _mapped(self, calls: Iterable[Call]) -> dict[_Key, Call]:
@@ -123,10 +131,11 @@ class _RunComparer:
 
     def _difference(self, key: _Key) -> CallDifference | None:
         found, expected = self._found_calls[key], self._expected_calls[key]
-        outputs, changed = self._values("output", found.outputs, expected.outputs)
+        outputs, changed, count = self._values("output", found.outputs, expected.outputs)
+        self._outputs += count
         if not outputs and not changed:
             return None
-        inputs, changed_inputs = self._values("input", found.inputs, expected.inputs)
+        inputs, changed_inputs, _ = self._values("input", found.inputs, expected.inputs)
         changes = (*changed_inputs, *changed)
         state, count = self._state((key[0], 0))
         label = self._label(expected)
@@ -145,8 +154,8 @@ class _RunComparer:
 
     def _values(
         self, role: str, found: dict[str, Value], expected: dict[str, Value]
-    ) -> tuple[dict[str, Comparison], tuple[str, ...]]:
-        """Returns the comparisons of those that differ, and what is in one only."""
+    ) -> tuple[dict[str, Comparison], tuple[str, ...], int]:
+        """Returns those that differ, what is in one run only, and how many are in both."""
         if found.keys() != expected.keys() and len(found) == len(expected):
             pairs = dict(zip(expected, zip(found.values(), expected.values())))
         else:
@@ -156,7 +165,7 @@ class _RunComparer:
             sides = (("found", found, expected), ("expected", expected, found))
             for side, own, other in sides:
                 changed += [path_of(role, p) + f" is only in {side}" for p in own if p not in other]
-        return self._differing(pairs), tuple(changed)
+        return self._differing(pairs), tuple(changed), len(pairs)
 
     def _first_input(self, first: CallDifference, common: list[_Key]) -> str | None:
         """Returns the first input that differs of the calls within a module."""
@@ -166,12 +175,13 @@ class _RunComparer:
             if call is first.call:
                 break
             if call.module.startswith(below):
-                inputs, _ = self._values("input", self._found_calls[key].inputs, call.inputs)
+                inputs, _, _ = self._values("input", self._found_calls[key].inputs, call.inputs)
                 for path in inputs:
                     return f"{path_of('input', path)} of {self._label(call)}"
         return None
 
-    def _gradients(self) -> tuple[tuple[GradientDifference, ...], int]:
+    def _gradients(self) -> tuple[tuple[GradientDifference, ...], int, int]:
+        """Returns those that differ, and how many are in both runs and in any."""
         found = {self._gradient_key(each, True): each for each in self._found.gradients}
         expected = {self._gradient_key(each, False): each for each in self._expected.gradients}
         pairs, differences = _pairs(found, expected), []
@@ -180,7 +190,7 @@ class _RunComparer:
             if not result:
                 name, computed_by = self._gradient_name(gradient), self._computed_by(gradient)
                 differences.append(GradientDifference(name, result, computed_by))
-        return tuple(differences), len(pairs)
+        return tuple(differences), len(pairs), len(found.keys() | expected.keys())
 
     def _gradient_key(self, gradient: Gradient, is_found: bool) -> _Key:
         names = self._names if is_found else str
@@ -227,6 +237,10 @@ class _RunComparer:
         count = sum(each.is_sample for each in tensors)
         text = f"samples are compared of {count} tensors larger than their share of bytes"
         return [text] if count else []
+
+    def _not_recorded(self) -> list[str]:
+        runs = (("found", self._found), ("expected", self._expected))
+        return [f"{side}: {line}" for side, run in runs for line in run.not_recorded()]
 
 
 def _modules(keys: Iterable[_Key]) -> str:

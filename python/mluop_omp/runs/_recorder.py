@@ -11,7 +11,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor, nn
 
-from mluop_omp.runs._sources import Source, SparseLeaf, leaves
+from mluop_omp.runs._sources import Source, SparseLeaf, Unrecorded, leaves
 from mluop_omp.runs._writer import RunWriter, Sites
 
 Entry = dict[str, Any]
@@ -108,7 +108,7 @@ class Recorder:
                 {"path": path, **self._writer.dense(f"{name}.{path}", Source(tensor))}
                 for path, tensor in state
             ]
-        call["inputs"] = self._record([*found, *leaves(kwargs)], name, number, "input")
+        self._record(call, [*found, *leaves(kwargs)], "input")
         self._stack().append((module, call))
 
     @_hook
@@ -123,7 +123,7 @@ class Recorder:
             return  # begun before the recording
         _, call = stack.pop()
         call["class"] = f"{type(module).__module__}.{type(module).__qualname__}"
-        call["outputs"] = self._record(leaves(output), name, call["call"], "output")
+        self._record(call, leaves(output), "output")
         self._writer.call(call)
 
     @_hook
@@ -137,9 +137,20 @@ class Recorder:
             entry, _ = self._add(label, leaf, sites)
             self._writer.gradient({**numbered, **entry})
 
-    def _record(self, found: Any, name: str, number: int, role: str) -> list[Entry]:
-        entries = []
+    def _record(self, call: Entry, found: Any, role: str) -> None:
+        name, number = call["module"], call["call"]
+        entries: list[Entry] = []
+        call[f"{role}s"] = entries
+        used: set[str] = set()
         for path, each in found:
+            # Keys of a dict may have one text.
+            while path in used:
+                path += "'"
+            used.add(path)
+            if isinstance(each, Unrecorded):
+                unrecorded = {"of": role, "path": path, "type": each.kind}
+                call.setdefault("not_recorded", []).append(unrecorded)
+                continue
             leaf = self._with_sites(each)
             label = ".".join(part for part in (name, str(number), role, path) if part)
             entry, sites = self._add(label, leaf)
@@ -148,7 +159,6 @@ class Recorder:
             if self._gradients and isinstance(variable, Tensor) and variable.requires_grad:
                 description = {"module": name, "call": number, "of": role, "path": path}
                 self._observe(variable, description, f"{label}.gradient", sites)
-        return entries
 
     def _add(self, label: str, leaf: Any, sites: Sites | None = None) -> tuple[Entry, Sites | None]:
         if sites is not None:

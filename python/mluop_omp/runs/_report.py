@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mluop_omp._text import counted, labeled, listed
+from mluop_omp._text import counted, labeled, listed, name_of, path_of
 from mluop_omp.comparison._report import verdict_of
 
 if TYPE_CHECKING:
     from mluop_omp.comparison import Comparison
     from mluop_omp.runs._result import CallDifference, RunComparison
-
-
-def name_of(module: str) -> str:
-    return module or "(model)"
-
-
-def path_of(role: str, path: str) -> str:
-    return f"{role} {path}" if path else role
 
 
 def contains(module: str, inner: str) -> bool:
@@ -26,16 +18,22 @@ def contains(module: str, inner: str) -> bool:
 
 def text_of(result: RunComparison) -> str:
     lines = []
+    outputs = counted(result.compared_outputs, "output")
     if result.equal:
-        lines.append(f"equal: {counted(result.compared, 'call')} of both runs")
+        lines.append(f"equal: {counted(result.compared, 'call')} of both runs, {outputs}")
+    elif not result.comparable:
+        lines.append(f"not all was compared: {result.compared} of {counted(result.calls, 'call')}")
+        lines[-1] += (
+            f", {outputs}; what was compared agrees" if result.compared_outputs else ", no output"
+        )
     elif not result.differences:
-        lines.append(f"outputs agree: {counted(result.compared, 'call')} of both runs")
+        lines.append(f"outputs agree: {counted(result.compared, 'call')} of both runs, {outputs}")
     if result.first is not None:
         lines += _first(result.first, result.first_input)
         lines.append(_later(result))
     elif result.differences:
         lines += _only_inputs(result)
-    if result.compared_gradients:
+    if result.total_gradients:
         lines += _gradient_lines(result)
     for side in ("found", "expected"):
         calls = getattr(result, f"only_{side}")
@@ -89,9 +87,10 @@ def _only_inputs(result: RunComparison) -> list[str]:
 
 
 def _gradient_lines(result: RunComparison) -> list[str]:
-    count = result.compared_gradients
+    count, total = result.compared_gradients, result.total_gradients
     if not result.gradients:
-        return [f"{counted(count, 'gradient')} agree"]
+        others = f"; {total - count} others are in one run only" if total > count else ""
+        return [f"{counted(count, 'gradient')} agree{others}"]
     first = result.gradients[0]
     if result.differences:
         return [f"gradients that differ: {len(result.gradients)} of {count}"]

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from mluop_omp._text import path_of
 from mluop_omp.comparison import Comparison
 from mluop_omp.runs import _report
-from mluop_omp.runs._report import path_of
 from mluop_omp.runs._run import Call
 
 
@@ -64,31 +64,41 @@ class RunComparison:
     bool() is the verdict.
 
     Attributes:
-        equal: whether all outputs and gradients that both runs have are equal.
-        compared: how many calls both runs have.
+        equal: whether all calls and gradients are in both runs, and their outputs and gradients are
+            equal: at least one output.
+        compared, calls: how many calls both runs have, and any of them.
+        compared_outputs: how many outputs of these calls both runs have.
         differences: the calls whose outputs differ, in the order in which they return.
         first: the first of these whose inputs agree, or None.
         first_input: the name of the first input that differs within the module of `first`, where
             no output of the modules before differs: the module's own code computes it; or None.
         gradients: the gradients that differ, in the order of their computation.
-        compared_gradients: how many gradients both runs have.
+        compared_gradients, total_gradients: how many gradients both runs have, and any of them.
         only_found, only_expected: calls of one run only.
         notes: further findings, a line each.
     """
 
     equal: bool
     compared: int
+    calls: int = 0
+    compared_outputs: int = 0
     differences: tuple[CallDifference, ...] = ()
     first: CallDifference | None = None
     first_input: str | None = None
     gradients: tuple[GradientDifference, ...] = ()
     compared_gradients: int = 0
+    total_gradients: int = 0
     only_found: tuple[str, ...] = ()
     only_expected: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.equal
+
+    @property
+    def comparable(self) -> bool:
+        """False if nothing differs, but not all was compared."""
+        return self.equal or bool(self.differences or self.gradients)
 
     def __str__(self) -> str:
         return _report.text_of(self)
@@ -111,10 +121,13 @@ class RunComparison:
         return {
             "equal": self.equal,
             "compared": self.compared,
+            "calls": self.calls,
+            "compared_outputs": self.compared_outputs,
             "first": first,
             "first_input": self.first_input,
             "differences": [_to_dict(each) for each in self.differences],
             "compared_gradients": self.compared_gradients,
+            "total_gradients": self.total_gradients,
             "gradients": [
                 {"name": each.name, "comparison": each.comparison.to_dict()}
                 for each in self.gradients

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mluop_omp._numbers import STORED_AS
+from mluop_omp._text import counted, listed, name_of, path_of
 from mluop_omp.comparison._files import read_member
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._writer import DESCRIPTION, FORMAT, VERSION
@@ -53,6 +54,7 @@ class Call:
         kind: the class of the module.
         inputs, outputs: by path: names and positions within arguments and results.
         state: of the first call of a module, its own parameters and buffers by name.
+        not_recorded: what may contain tensors that were not looked for: "output boxes: generator".
     """
 
     module: str
@@ -61,6 +63,7 @@ class Call:
     inputs: dict[str, Value]
     outputs: dict[str, Value]
     state: dict[str, Value]
+    not_recorded: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +151,22 @@ class Run:
     def close(self) -> None:
         self._zip.close()
 
+    def __str__(self) -> str:
+        sampled = sum(each.is_sample for each in self.tensors.values())
+        lines = [
+            f"run of {self.model}: {counted(len(self.calls), 'call')}, "
+            f"{counted(len(self.tensors), 'tensor')}, {counted(len(self.gradients), 'gradient')}",
+            *([f"samples: {counted(sampled, 'tensor')}"] if sampled else []),
+        ]
+        return "\n".join([*lines, *self.not_recorded()])
+
+    def not_recorded(self) -> list[str]:
+        """Returns a line for what was not recorded, if there is something."""
+        texts = [
+            f"{name_of(call.module)} {each}" for call in self.calls for each in call.not_recorded
+        ]
+        return [f"not recorded: {listed(dict.fromkeys(texts))}"] if texts else []
+
     def array(self, name: str) -> np.ndarray:
         """Returns the recorded elements of a tensor: of a sample, elements [K] or rows [K, ...].
 
@@ -206,7 +225,10 @@ class Run:
             for part in ("inputs", "outputs", "state")
         )
         kind, number = item.get("class", str), item.get("call", int)
-        return Call(item.get("module", str), number, kind, inputs, outputs, state)
+        unrecorded = item.objects("not_recorded") if "not_recorded" in item.members else []
+        texts = ([each.get(name, str) for name in ("of", "path", "type")] for each in unrecorded)
+        not_recorded = tuple(f"{path_of(of, path)}: {type_}" for of, path, type_ in texts)
+        return Call(item.get("module", str), number, kind, inputs, outputs, state, not_recorded)
 
     def _gradient(self, item: _Object) -> Gradient:
         value, backward = self._value(item), item.get("backward", int)

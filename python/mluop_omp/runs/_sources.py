@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import json
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,6 +18,7 @@ from mluop_omp.comparison._values import SparseSites, sparse_sites
 
 # Objects of other classes, such as the samples of mmdetection3d, contain tensors in attributes.
 _MAX_DEPTH = 12
+_SEQUENCES = (list, tuple, collections.deque)
 _WITHOUT_TENSORS = (
     *(str, bytes, type, torch.nn.Module, torch.device, torch.dtype, types.ModuleType),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
@@ -30,6 +33,21 @@ class SparseLeaf(SparseSites):
     """
 
     inferred: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Unrecorded:
+    """A value that may contain tensors, which are not looked for: a set, an iterator, an object of
+    an unknown class.
+    """
+
+    kind: str
+
+    @classmethod
+    def of(cls, value: Any) -> Unrecorded:
+        kind = type(value)
+        is_builtin = kind.__module__ == "builtins"
+        return cls(kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}")
 
 
 class Source:
@@ -96,7 +114,8 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
     """Yields the tensors in a value with their paths: names and positions, joined by dots.
 
     A tensor is one of PyTorch, an array of numbers of NumPy, a number, a sequence of numbers, or a
-    SparseLeaf. Members of containers, dataclasses and other objects follow in their order.
+    SparseLeaf. Members of containers, dataclasses and other objects follow in their order; nothing
+    is iterated that can be iterated once only. What else may contain tensors is an Unrecorded.
     """
     if value is None or isinstance(value, _WITHOUT_TENSORS):
         return
@@ -107,16 +126,25 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
     if sparse is not None:
         yield path, sparse
         return
-    if isinstance(value, (bool, int, float, np.ndarray, np.generic)) or _is_numbers(value):
+    if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)) or _is_numbers(value):
         array = np.asarray(value)
-        if array.dtype.kind in "biufc":
-            yield path, array
+        yield path, array if array.dtype.kind in "biufc" else Unrecorded.of(value)
         return
-    if id(value) in parents or len(parents) == _MAX_DEPTH:
+    if id(value) in parents:
         return
-    for name, member in _members(value):
-        below = f"{path}.{name}" if path else str(name)
+    members = _members(value)
+    if members is None or (members and len(parents) == _MAX_DEPTH):
+        yield path, Unrecorded.of(value)
+        return
+    for name, member in members:
+        below = f"{path}.{_quoted(name)}" if path else _quoted(name)
         yield from leaves(member, below, (*parents, id(value)))
+
+
+def _quoted(name: Any) -> str:
+    """Returns a name as a part of a path: in quotes if it would not be one part."""
+    text = str(name)
+    return json.dumps(text) if not text or "." in text or '"' in text else text
 
 
 def _tensors(tensor: Tensor, path: str) -> Iterator[tuple[str, Any]]:
@@ -152,17 +180,26 @@ def _integers(values: Any) -> list[int] | None:
 
 def _is_numbers(value: Any) -> bool:
     return (
-        isinstance(value, (list, tuple))
+        isinstance(value, (*_SEQUENCES, range))
         and bool(value)
         and all(isinstance(each, (bool, int, float)) for each in value)
     )
 
 
-def _members(value: Any) -> list[tuple[Any, Any]]:
+def _members(value: Any) -> list[tuple[Any, Any]] | None:
+    """Returns the members of a value, None if it is not known to have any."""
     if isinstance(value, Mapping):
         return list(value.items())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return list(zip(value._fields, value))
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (*_SEQUENCES, range)):
         return list(enumerate(value))
-    return list(getattr(value, "__dict__", {}).items())
+    attributes: dict[str, Any] = {}
+    for kind in type(value).__mro__:
+        if "__slots__" in vars(kind):
+            slots = (n for n, d in vars(kind).items() if isinstance(d, types.MemberDescriptorType))
+            attributes.update(
+                (name, getattr(value, name)) for name in slots if hasattr(value, name)
+            )
+    attributes.update(getattr(value, "__dict__", {}))
+    return list(attributes.items()) or None
