@@ -24,6 +24,14 @@ def _inputs(
     )
 
 
+def _is_empty(inputs: tuple[Tensor, ...]) -> bool:
+    """Returns whether there is no output. The library refuses shapes that contradict each other."""
+    value, (L, _), starts, locations, weights = (descriptor.shape for descriptor, _ in inputs)
+    (B, _, M, D), (Q, P) = value, (weights[1], weights[4])
+    shapes = ((L,), (B, Q, M, L, P, 2), (B, Q, M, L, P))
+    return 0 in (B, Q, M, D) and (starts, locations, weights) == shapes
+
+
 def ms_deform_attn(
     arrays: Arrays,
     value: Any,
@@ -37,6 +45,8 @@ def ms_deform_attn(
     inputs = _inputs(arrays, value, *levels, sampling_locations, attention_weights)
     (B, _, M, D), Q = inputs[0][0].shape, inputs[3][0].shape[1]
     output, *output_tensor = arrays.output("output", (B, Q, M, D), value, out)
+    if _is_empty(inputs):
+        return output
     with handle() as own:
         require(
             functions.mluOpMsDeformAttnForward(
@@ -65,6 +75,11 @@ def ms_deform_attn_backward(
             ("value", "sampling_locations", "attention_weights"), (0, 3, 4), out or (None,) * 3
         )
     ]
+    of_value, of_locations, of_weights = (each for each, *_ in outputs)
+    if _is_empty(inputs) and grad[0].shape == (*outputs[1][0].shape[:3], inputs[0][0].shape[3]):
+        for each in (of_value, of_locations, of_weights):
+            arrays.fill(each, 0)
+        return of_value, of_locations, of_weights
     with handle() as own:
         require(
             functions.mluOpMsDeformAttnBackward(
@@ -72,5 +87,4 @@ def ms_deform_attn_backward(
                 *itertools.chain(*(tensor for _, *tensor in outputs)),
             )
         )
-    of_value, of_locations, of_weights = (each for each, *_ in outputs)
     return of_value, of_locations, of_weights
