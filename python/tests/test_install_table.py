@@ -11,6 +11,7 @@ As a program: `test_install_table.py before|install|no_cuda FILE` writes the out
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import itertools
@@ -77,11 +78,13 @@ def attending() -> Callable[..., torch.Tensor]:
     torch.manual_seed(0)
     attention = member("mmcv.ops.multi_scale_deform_attn", "MultiScaleDeformableAttention")
     module = attention(16, 2, 2, 3, dropout=0.0, batch_first=True)
+    dtypes = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+    modules = {dtype: copy.deepcopy(module).to(dtype) for dtype in dtypes}
 
     def attend(query, value, points, shapes) -> torch.Tensor:
         cells = shapes.prod(1)
         levels = {"spatial_shapes": shapes, "level_start_index": cells.cumsum(0) - cells}
-        return module.to(query.dtype)(query, value=value, reference_points=points, **levels)
+        return modules[query.dtype](query, value=value, reference_points=points, **levels)
 
     return attend
 

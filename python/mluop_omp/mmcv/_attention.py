@@ -68,8 +68,8 @@ def ms_deform_attn_backward(
 
 def _tensor(shapes: Tensor | Sequence[Sequence[int | Tensor]]) -> Tensor:
     """Returns shapes, or those of a sequence of levels."""
-    if isinstance(shapes, Tensor):
-        return shapes
+    if not isinstance(shapes, (list, tuple)):
+        return torch.as_tensor(shapes)
     sizes = [size for level in shapes for size in level]
     if any(isinstance(size, Tensor) for size in sizes):
         return torch.stack([torch.as_tensor(size) for size in sizes]).view(len(shapes), 2)
