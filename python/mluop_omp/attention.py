@@ -29,12 +29,11 @@ def ms_deform_attn(
         attention_weights: float32 [B, Q, M, L, P].
 
     Returns:
-        float32 [B, Q, M, D]: the sums over L and P of weights times samples. mmcv returns
-            [B, Q, M D].
+        float32 [B, Q, M, D]: the sums over L and P of weights times samples. It is empty if B, Q, M
+            or D is 0, which the C API refuses. mmcv returns [B, Q, M D].
 
     Raises:
-        MluOpError: B, M, D or Q is 0; a level has keys outside of value; shapes or dtypes differ
-            from those above.
+        MluOpError: a level has keys outside of value; shapes or dtypes differ from those above.
 
     Source: mluOpMsDeformAttnForward; arXiv:2010.04159; mmcv MultiScaleDeformableAttention.
     """
@@ -63,8 +62,7 @@ def ms_deform_attn_backward(
         grad_attention_weights: [B, Q, M, L, P]; 0 for samples that are not used.
 
     Raises:
-        MluOpError: B, M, D or Q is 0; a level has keys outside of value; shapes or dtypes differ
-            from those above.
+        MluOpError: a level has keys outside of value; shapes or dtypes differ from those above.
 
     Source: mluOpMsDeformAttnBackward; mmcv MultiScaleDeformableAttention.
     """
