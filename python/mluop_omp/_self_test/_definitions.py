@@ -501,8 +501,6 @@ def _samples_of_levels(shapes, starts, locations):
 
 
 def _check_levels(value, shapes, starts):
-    if 0 in (value.shape[0], *value.shape[2:]):
-        raise ValueError("value has no rows")
     for size, start in zip(shapes, starts):
         if min(*size, start, value.shape[1] - start - np.prod(size, dtype=np.int64)) < 0:
             raise IndexError("the keys of a level are outside of value")
@@ -511,8 +509,6 @@ def _check_levels(value, shapes, starts):
 def ms_deform_attn(value, spatial_shapes, starts, locations, weights):
     _check_levels(value, spatial_shapes, starts)
     (B, _, M, D), Q = value.shape, locations.shape[1]
-    if Q == 0:
-        raise ValueError("no queries")
     output = np.zeros((B, Q, M, D))
     for place, below, right, _, keys in _samples_of_levels(spatial_shapes, starts, locations):
         b, q, m = place[:3]
@@ -525,8 +521,6 @@ def ms_deform_attn(value, spatial_shapes, starts, locations, weights):
 
 def ms_deform_attn_backward(grad_output, value, spatial_shapes, starts, locations, weights):
     _check_levels(value, spatial_shapes, starts)
-    if locations.shape[1] == 0:
-        raise ValueError("no queries")
     of_value, of_locations, of_weights = (
         np.zeros(each.shape) for each in (value, locations, weights)
     )
