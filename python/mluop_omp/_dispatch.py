@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any, Callable
 
 from mluop_omp import _requirements
@@ -18,19 +19,39 @@ SINGLE_AND_DOUBLE = SINGLE | {torch.float64}
 
 
 def first_tensor(arguments: tuple, named: dict[str, Any]) -> torch.Tensor | None:
-    values = (*arguments, *named.values())
-    return next((value for value in values if isinstance(value, torch.Tensor)), None)
+    return next(_tensors(arguments, named), None)
 
 
-def on_cpu(ours: Function, original: Function, dtypes: frozenset[torch.dtype] | None) -> Function:
+def _tensors(arguments: tuple, named: dict[str, Any]) -> Iterator[torch.Tensor]:
+    return (each for each in (*arguments, *named.values()) if isinstance(each, torch.Tensor))
+
+
+def _is_exporting() -> bool:
+    return torch.compiler.is_exporting() or torch.jit.is_tracing()
+
+
+def on_cpu(
+    ours: Function,
+    original: Function,
+    dtypes: frozenset[torch.dtype] | None = None,
+    is_formulation: bool = False,
+) -> Function:
     """Returns a function that calls `ours` if its first tensor is on the CPU, else `original`.
 
-    An original with a CPU kernel remains that of other element types than `dtypes`.
+    An original with a CPU kernel remains that of other element types than `dtypes`, which the first
+    tensor and all tensors of floating-point numbers have to have. One that is a
+    formulation in PyTorch's operators remains that of exported programs, which run without this
+    package.
     """
 
     def is_ours(arguments: tuple, named: dict[str, Any]) -> bool:
-        tensor = first_tensor(arguments, named)
-        return tensor is not None and tensor.is_cpu and (dtypes is None or tensor.dtype in dtypes)
+        first, *others = *_tensors(arguments, named), None
+        if first is None or not first.is_cpu or (is_formulation and _is_exporting()):
+            return False
+        if dtypes is None:
+            return True
+        numbers = [each for each in others[:-1] if each.is_floating_point()]
+        return all(each.dtype in dtypes for each in (first, *numbers))
 
     @functools.wraps(ours)
     def dispatch(*arguments: Any, **named: Any) -> Any:
@@ -52,10 +73,14 @@ def wrap(owner: Any, name: str, make: Callable[[Function], Function]) -> None:
 
 
 def replace(
-    module: Any, name: str, ours: Function, dtypes: frozenset[torch.dtype] | None = None
+    module: Any,
+    name: str,
+    ours: Function,
+    dtypes: frozenset[torch.dtype] | None = None,
+    is_formulation: bool = False,
 ) -> None:
     """Replaces a function of a module for tensors of the CPU, as `on_cpu` does, once."""
-    wrap(module, name, lambda original: on_cpu(ours, original, dtypes))
+    wrap(module, name, lambda original: on_cpu(ours, original, dtypes, is_formulation))
 
 
 def replace_copies(module: Any, name: str, ours: Function) -> None:

@@ -29,8 +29,8 @@ def ms_deform_attn(
         attention_weights: float32 [B, Q, M, L, P].
 
     Returns:
-        float32 [B, Q, M, D]: the sums over L and P of weights times samples. mmcv returns
-            [B, Q, M D].
+        float32 [B, Q, M, D]: the sums over L and P of weights times samples. It is empty if B, Q, M
+            or D is 0, which the C API refuses. mmcv returns [B, Q, M D].
 
     Raises:
         MluOpError: a level has keys outside of value; shapes or dtypes differ from those above.

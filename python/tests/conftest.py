@@ -44,7 +44,20 @@ def table() -> Table:
     return _TABLE
 
 
+# Cells, those that ran before, and those that ran afterwards, of test_install_table.py.
+_INSTALL_COUNTS: list[list[int]] = []
+
+
+@pytest.fixture
+def install_counts() -> list[list[int]]:
+    return _INSTALL_COUNTS
+
+
 def pytest_terminal_summary(terminalreporter) -> None:
+    if _INSTALL_COUNTS:
+        cells, before, after = map(sum, zip(*_INSTALL_COUNTS))
+        terminalreporter.section("install() and no_cuda()")
+        terminalreporter.line(f"{cells} cells: before ran {before}, after ran {after}")
     if not _TABLE.counts:
         return
     terminalreporter.section("right values + errors that name an argument")

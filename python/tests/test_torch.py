@@ -52,6 +52,26 @@ def test_compiled_functions_give_the_same(name):
     torch.testing.assert_close(actual, expected, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_functions_refuse_the_same_integers(name):
+    """Element types are checked when the program runs; no value is read when it is compiled."""
+    torch._dynamo.reset()
+    arguments = cases.arguments(name)
+    arguments = [
+        each.long() if isinstance(each, torch.Tensor) and each.dtype is torch.int32 else each
+        for each in arguments
+    ]
+    if not any(isinstance(each, torch.Tensor) and each.dtype is torch.int64 for each in arguments):
+        return
+    compiled = torch.compile(lambda *a: operator(name)(*a), backend="aot_eager", fullgraph=True)
+    for function in (operator(name), compiled):
+        with (
+            torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True),
+            pytest.raises(mluop_omp.MluOpError, match="has data type INT64, expected INT32"),
+        ):
+            function(*arguments)
+
+
 @pytest.mark.parametrize(
     ("name", "number", "message"),
     [

@@ -209,8 +209,13 @@ def test_outputs_of_different_shapes_cannot_be_stacked():
     coors[1, 5:] = 1
     with pytest.raises(ValueError, match="dynamic_scatter.*shapes of an output differ"):
         torch.vmap(mt.dynamic_scatter)(feats, coors)
-    with pytest.raises(ValueError, match="three_nn.*batch is empty"):
-        torch.vmap(mt.three_nn)(torch.zeros(0, 1, 4, 3), torch.zeros(0, 1, 4, 3))
+
+
+def test_an_empty_batch():
+    dist2, idx = torch.vmap(mt.three_nn)(torch.zeros(0, 1, 4, 3), torch.zeros(0, 1, 5, 3))
+    assert dist2.shape == idx.shape == (0, 1, 4, 3) and idx.dtype is torch.int32
+    with pytest.raises(RuntimeError, match="dynamic_scatter.*data-dependent shape"):
+        torch.vmap(mt.dynamic_scatter)(torch.zeros(0, 9, 4), torch.zeros(0, 9, 3).int())
 
 
 @pytest.mark.parametrize("name", cases.WITHOUT_GRADIENT)

@@ -109,7 +109,7 @@ def install() -> None:
     attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
     name, ours = "multi_scale_deformable_attn_pytorch", _attention.multi_scale_deformable_attn
     # A formulation in PyTorch, for any device and element type.
-    _dispatch.replace(attention, name, ours, _dispatch.SINGLE)
+    _dispatch.replace(attention, name, ours, _dispatch.SINGLE, is_formulation=True)
     sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling
     _dispatch.replace(sampling, "forward", _ops.furthest_point_sampling)
     _dispatch.replace(importlib.import_module("mmcv.ops.knn").KNN, "forward", _ops.knn)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
+from mluop_omp._library import bad_param
 from mluop_omp._operators import attention as operators
-from mluop_omp.torch import functional
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, write
+from mluop_omp.torch import _operators, functional
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, require_integers, to_int32, write
 from mluop_omp.torch._precision import at_least_float32
 
 __all__ = ["ms_deform_attn_backward", "ms_deform_attn_forward"]
+
+_SHAPES = "value_spatial_shapes"
 
 
 def _levels(shapes: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,19 +66,61 @@ def ms_deform_attn_backward(
     write(outputs, torch.float32, operator, grad, inputs[0], *levels, *inputs[1:])
 
 
+def _tensor(shapes: Tensor | Sequence[Sequence[int | Tensor]]) -> Tensor:
+    """Returns shapes, or those of a sequence of levels."""
+    if not isinstance(shapes, (list, tuple)):
+        return torch.as_tensor(shapes)
+    sizes = [size for level in shapes for size in level]
+    if any(isinstance(size, Tensor) for size in sizes):
+        return torch.stack([torch.as_tensor(size) for size in sizes]).view(len(shapes), 2)
+    return torch.as_tensor(sizes).view(len(shapes), 2)
+
+
+def _checked(shapes: Tensor) -> Tensor:
+    if shapes.dim() != 2 or shapes.shape[1] != 2:
+        raise bad_param(f"{_SHAPES} has shape {list(shapes.shape)}, expected H, W of each level")
+    return require_integers(_SHAPES, shapes)
+
+
+def _levels_of_keys(value_spatial_shapes: Tensor, keys: int) -> tuple[Tensor, Tensor]:
+    """Returns shapes and starts of the levels, int32, which have all of the keys."""
+    shapes = to_int32(_SHAPES, _checked(value_spatial_shapes))
+    starts = [0, *itertools.accumulate(height * width for height, width in shapes.tolist())]
+    pixels = starts.pop()
+    if pixels != keys:
+        raise bad_param(f"{_SHAPES} has {pixels} pixels in all, expected {keys}, as value has keys")
+    return shapes, torch.tensor(starts, dtype=torch.int32)
+
+
+def _levels_of_keys_fake(value_spatial_shapes: Tensor, keys: int) -> tuple[Tensor, Tensor]:
+    shapes = _checked(value_spatial_shapes)
+    starts = shapes.new_empty(len(shapes), dtype=torch.int32)
+    return torch.empty_like(shapes, dtype=torch.int32), starts
+
+
+# An operator, so that compiled programs read the shapes when they run.
+_operators.define(
+    "ms_deform_attn_levels",
+    "(Tensor spatial_shapes, SymInt keys) -> (Tensor shapes, Tensor starts)",
+    _levels_of_keys,
+    _levels_of_keys_fake,
+)
+
+
 def multi_scale_deformable_attn(
     value: Tensor,
-    value_spatial_shapes: Tensor,
+    value_spatial_shapes: Tensor | Sequence[Sequence[int]],
     sampling_locations: Tensor,
     attention_weights: Tensor,
 ) -> Tensor:
     """multi_scale_deformable_attn_pytorch, which mmcv applies on CPUs.
 
-    Half and bfloat16 are computed in float32.
+    Half and bfloat16 are computed in float32. The result has the element type of mmcv's: float32
+    under torch.autocast, else the wider one of value and attention_weights.
     """
-    shapes = to_int32("value_spatial_shapes", torch.as_tensor(value_spatial_shapes))
-    sizes = shapes.prod(1, dtype=torch.int32)
-    starts = sizes.cumsum(0, dtype=torch.int32) - sizes
+    shapes = _tensor(value_spatial_shapes)
+    levels = _operators.OPERATORS.ms_deform_attn_levels(shapes, value.shape[1])
     single, *samples = at_least_float32(value, sampling_locations, attention_weights)
-    output = functional.ms_deform_attn(single, shapes, starts, *samples)
-    return output.flatten(2).to(value.dtype)
+    output = functional.ms_deform_attn(single, *levels, *samples).flatten(2)
+    dtype = single.dtype if torch.is_autocast_enabled("cpu") else value.dtype
+    return output.to(torch.promote_types(dtype, attention_weights.dtype))

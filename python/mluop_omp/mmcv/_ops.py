@@ -114,11 +114,16 @@ def masked_conv2d(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """Unlike mmcv's, takes no bias too, and weights of any memory format. Without gradients."""
+    """Unlike mmcv's, takes no bias too, and weights of any memory format, and has gradients.
+
+    mmcv calls no kernel for a mask without pixels.
+    """
     if any(each != 1 for each in _pair(stride)):
         raise ValueError(f"stride is {stride}, expected 1")
-    with torch.no_grad():
-        return modules.masked_conv2d(features, mask, weight, bias, _pair(padding))
+    if mask.numel() == 0 or not (mask > 0).any():
+        function = importlib.import_module("mmcv.ops.masked_conv").MaskedConv2dFunction
+        return function.apply(features, mask, weight, bias, padding)
+    return modules.masked_conv2d(features, mask, weight, bias, _pair(padding))
 
 
 def _pair(value: int | Sequence[int]) -> tuple[int, ...]:

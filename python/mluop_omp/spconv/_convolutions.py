@@ -94,6 +94,10 @@ def _pairs(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns output sites, pairs [K, 2, L] and their numbers."""
     kernel, _, _, dilation = geometry
+    if len(indices) == 0:
+        # Also of an empty batch or space, which the library refuses.
+        K = math.prod(kernel)
+        return indices.int(), indices.new_empty(K, 2, 0).int(), indices.new_zeros(K).int()
     dilated = subm and any(d != 1 for d in dilation)
     if transposed or dilated or len(kernel) not in (2, 3):
         arguments = (indices, batch_size, space, out_space, *geometry, subm, transposed)

@@ -1,4 +1,4 @@
-"""Pools, and the means of PointToVoxel. PyTorch computes them, offset by offset of the window."""
+"""Pools, and the means of PointToVoxel. PyTorch computes them, but for a gradient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp.torch._precision import LOWER_PRECISION
+from mluop_omp._operators import sparse_conv
+from mluop_omp.torch import _rulebooks
+from mluop_omp.torch._arrays import TORCH, apply_num_threads
+from mluop_omp.torch._precision import LOWER_PRECISION, widened
 
 
 def _offsets(pairs: Tensor, num: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
@@ -19,11 +22,25 @@ def _offsets(pairs: Tensor, num: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         yield inputs, outputs
 
 
+# Pairs of this many places are taken at once: the calls of PyTorch for each offset take longer.
+_FEW = 2**16
+
+
+def _groups(pairs: Tensor, num: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yields the input and output rows of all offsets, in few groups."""
+    _, K, L = pairs.shape
+    if K * L > _FEW:
+        yield from _offsets(pairs, num)
+    else:
+        inputs, outputs = pairs[:, torch.arange(L) < num.unsqueeze(1)].long()
+        yield inputs, outputs
+
+
 def indice_maxpool(
     features: Tensor, indice_pairs: Tensor, indice_pair_num: Tensor, num_activate_out: int
 ) -> Tensor:
     maxima = features.new_full((num_activate_out, features.shape[1]), -torch.inf)
-    for inputs, outputs in _offsets(indice_pairs, indice_pair_num):
+    for inputs, outputs in _groups(indice_pairs, indice_pair_num):
         rows = outputs.unsqueeze(1).expand(-1, features.shape[1])
         maxima.scatter_reduce_(0, rows, features[inputs], "amax")
     return maxima
@@ -37,11 +54,11 @@ def indice_maxpool_backward(
     indice_pair_num: Tensor,
 ) -> Tensor:
     """Every input that equals the maximum has its whole gradient, as in spconv."""
-    grad = torch.zeros_like(features)
-    for inputs, outputs in _offsets(indice_pairs, indice_pair_num):
-        equal = features[inputs] == out_features[outputs]
-        grad.index_add_(0, inputs, torch.where(equal, out_bp[outputs], 0).to(grad.dtype))
-    return grad
+    apply_num_threads()
+    pairs = _rulebooks.directed_pairs(indice_pairs.transpose(0, 1), False, len(features))
+    tensors = widened(features, out_features, out_bp)
+    grad = sparse_conv.indice_maxpool_backward(TORCH, *tensors, pairs, indice_pair_num)
+    return grad.to(features.dtype)
 
 
 def pairs_of_implicit_gemm(get_indice_pairs: Callable[..., Any]) -> Callable[..., Any]:

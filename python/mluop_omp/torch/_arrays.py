@@ -32,9 +32,10 @@ def is_channels_last(tensor: Any) -> bool:
     )
 
 
-def _require_integers(name: str, tensor: torch.Tensor) -> None:
+def require_integers(name: str, tensor: torch.Tensor) -> torch.Tensor:
     if tensor.dtype not in _INTEGERS:
         raise bad_param(f"{name} has dtype {tensor.dtype}, expected integers")
+    return tensor
 
 
 def _require_all(name: str, tensor: torch.Tensor, valid: torch.Tensor, expected: str) -> None:
@@ -46,7 +47,7 @@ def _require_all(name: str, tensor: torch.Tensor, valid: torch.Tensor, expected:
 
 def to_int32(name: str, tensor: torch.Tensor) -> torch.Tensor:
     """Returns integers as int32. Raises MluOpError if one does not fit."""
-    _require_integers(name, tensor)
+    require_integers(name, tensor)
     if tensor.dtype is torch.int64:
         fits = (tensor >= -(2**31)) & (tensor < 2**31)
         _require_all(name, tensor, fits, "a 32-bit integer")
@@ -55,7 +56,7 @@ def to_int32(name: str, tensor: torch.Tensor) -> torch.Tensor:
 
 def to_index(name: str, tensor: torch.Tensor, size: int) -> torch.Tensor:
     """Returns integers as int64. Raises MluOpError if one is outside [0, size)."""
-    _require_integers(name, tensor)
+    require_integers(name, tensor)
     _require_all(name, tensor, (tensor >= 0) & (tensor < size), f"0 to {size - 1}")
     return tensor.long()
 

@@ -53,10 +53,14 @@ def _binary_cross_entropy(
     """Takes any target, as PyTorch's kernel for CUDA: OpenPCDet passes -1 for RoIs whose losses it
     leaves out. The loss is linear in the target.
     """
-    if ((target >= 0) & (target <= 1)).all():
-        return functional.binary_cross_entropy(
-            input, target, weight, size_average, reduce, reduction
-        )
+    arguments = (input, target, weight, size_average, reduce, reduction)
+    try:
+        return functional.binary_cross_entropy(*arguments)
+    except RuntimeError as error:
+        if "elements of target should be between 0 and 1" not in str(error):
+            raise
+    if size_average is not None or reduce is not None:
+        reduction = torch.nn._reduction.legacy_get_string(size_average, reduce, emit_warning=False)
     of_one, of_zero = (
         functional.binary_cross_entropy(input, limit, weight, reduction="none")
         for limit in (torch.ones_like(target), torch.zeros_like(target))

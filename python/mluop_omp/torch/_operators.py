@@ -34,6 +34,15 @@ _STRIDED = torch.strided
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 
+def define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> None:
+    """Defines an operator of PyTorch's dispatcher. `fake` returns the shapes."""
+    LIBRARY.define(name + schema, tags=_TAGS)
+    # The kernel of every device, so that the message on tensors of other devices is that of the
+    # package.
+    LIBRARY.impl(name, kernel, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=LIBRARY)
+
+
 def _define(
     name: str,
     schema: str,
@@ -41,7 +50,7 @@ def _define(
     fake: Callable[..., Any],
     of_images: bool = False,
 ) -> None:
-    """Defines an operator. `kernel` takes the Arrays first; `fake` returns the shapes.
+    """Defines one of the package's operators, whose `kernel` takes the Arrays first.
 
     Operators of images take tensors in the memory format channels_last as well.
     """
@@ -61,11 +70,7 @@ def _define(
 
     SCHEMAS[name] = schema
     KERNELS[name] = run
-    LIBRARY.define(name + schema, tags=_TAGS)
-    # The kernel of every device, so that the message on tensors of other devices is that of the
-    # package.
-    LIBRARY.impl(name, run, "CompositeExplicitAutograd")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=LIBRARY)
+    define(name, schema, run, fake)
 
 
 def _int32(like: Tensor, *shape: Any) -> Tensor:
@@ -169,8 +174,13 @@ def _roiaware_pool3d_fake(
 def _ms_deform_attn_fake(
     value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor, weights: Tensor
 ) -> Tensor:
-    B, _, M, D = value.shape
-    return value.new_empty(B, locations.shape[1], M, D)
+    (B, _, M, D), (_, Q, _, L, P, _) = value.shape, locations.shape
+    for tensor, shape in ((locations, (B, Q, M, L, P, 2)), (weights, (B, Q, M, L, P))):
+        torch._check(
+            tensor.shape == shape,
+            lambda found=tensor.shape, shape=shape: f"samples have shape {found}, expected {shape}",
+        )
+    return value.new_empty(B, Q, M, D)
 
 
 def _ms_deform_attn_backward_fake(

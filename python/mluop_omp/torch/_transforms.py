@@ -124,7 +124,7 @@ def _batching_rule(operator: Any) -> Callable[..., Any]:
 
     def rule(info: Any, in_dims: tuple, *arguments: Any) -> tuple[Any, Any]:
         if info.batch_size == 0:
-            raise ValueError(f"vmap of {operator.name()}: the batch is empty")
+            return _of_no_element(operator, in_dims, arguments)
         calls = []
         for i in range(info.batch_size):
             element = [
@@ -138,6 +138,25 @@ def _batching_rule(operator: Any) -> Callable[..., Any]:
         return outputs, (0,) * len(outputs)
 
     return rule
+
+
+def _of_no_element(operator: Any, in_dims: tuple, arguments: tuple) -> tuple[Any, Any]:
+    """Returns the outputs of an empty batch, whose shapes are those of an element."""
+    outputs = operator(*map(_shape_of_element, arguments, in_dims))
+    like = next(each for each in arguments if isinstance(each, Tensor))
+    if isinstance(outputs, Tensor):
+        return like.new_empty((0, *outputs.shape), dtype=outputs.dtype), 0
+    empty = [like.new_empty((0, *each.shape), dtype=each.dtype) for each in outputs]
+    return tuple(empty), (0,) * len(empty)
+
+
+def _shape_of_element(argument: Any, dim: Any) -> Any:
+    if not isinstance(argument, Tensor):
+        return argument
+    shape = list(argument.shape)
+    if isinstance(dim, int):
+        del shape[dim]
+    return torch.empty(shape, dtype=argument.dtype, device="meta")
 
 
 def _stacked(operator: Any, outputs: Any) -> Tensor:
