@@ -342,7 +342,8 @@ def test_offsets_and_masks_that_are_too_small():
         )
 
 
-def test_dyhead(monkeypatch):
+@pytest.mark.parametrize("images", [1, 2])
+def test_dyhead(images, monkeypatch):
     """DyHead passes the offsets and masks of a level to the convolution of a coarser one."""
     necks = pytest.importorskip("mmdet.models.necks")
     modulated = importlib.import_module("mmcv.ops.modulated_deform_conv")
@@ -350,7 +351,8 @@ def test_dyhead(monkeypatch):
     neck = necks.DyHead(16, 16, num_blocks=2).double()
     for parameter in neck.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
-    levels = [torch.randn(2, 16, s, s + 1, requires_grad=True).double() for s in (16, 8, 4, 2)]
+    shapes = [(images, 16, s, s + 1) for s in (16, 8, 4, 2)]
+    levels = [torch.randn(shape, requires_grad=True).double() for shape in shapes]
 
     def outputs_and_gradients():
         outputs = neck(levels)

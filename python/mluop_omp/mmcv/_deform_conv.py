@@ -74,7 +74,7 @@ def _read(tensor: Tensor, place: tuple[int, tuple[int, ...]] | None) -> Tensor:
 
 def _write(tensor: Tensor, result: Tensor, step: int) -> None:
     """Writes gradients where mmcv's kernel does; images whose memory overlaps in their order."""
-    memory = tensor.flatten()
+    memory = tensor.flatten().clone()
     for image, row in enumerate(result.flatten(1).to(tensor.dtype)):
         memory[image * step :][: len(row)] = row
     tensor.copy_(memory.view(tensor.shape))
