@@ -20,8 +20,10 @@ namespace mluop::compare {
 struct Operands {
   // The size of both tensors.
   int64_t bytes() const { return count * static_cast<int64_t>(size_of(found.dtype) + size_of(expected.dtype)); }
-  // Whether both hold integers that a double may not.
-  bool are_64_bit_integers() const { return found.dtype == expected.dtype && is_64_bit_integer(found.dtype); }
+  // Whether e and b, which double may have rounded, differ by their distance in values of found's type.
+  bool differ_by_distance(double e, double b) const {
+    return is_64_bit_integer(found.dtype) && (found.dtype == expected.dtype || e == b);
+  }
   // Whether they are read as vectors.
   bool are_vectors() const {
     return found.dtype == expected.dtype && is_floating(found.dtype) && found.dtype != MLUOP_DTYPE_DOUBLE;

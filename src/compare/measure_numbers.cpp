@@ -61,7 +61,7 @@ class BlockMeasure {
     const uint64_t distance = distance_of(e_key, b_key);
     double error = std::abs(e - b), relative = relative_error(e, b, args_.options.epsilon);
     bool above = e > b, below = e < b;
-    if (args_.are_64_bit_integers()) {
+    if (args_.differ_by_distance(e, b)) {
       error = static_cast<double>(distance);
       relative = distance == 0 ? 0 : error / (std::abs(b) + args_.options.epsilon);
       above = e_key > b_key;

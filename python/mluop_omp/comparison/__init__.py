@@ -31,9 +31,9 @@ def compare(
 ) -> Comparison:
     """Compares a result with the one that is expected.
 
-    An element is wrong unless ``|found - expected| <= atol + rtol * |expected|``, in double, or of
-    two int64 or two uint64 exactly, or both are NaN or the same infinity. By default, two tensors
-    are equal if no element is wrong.
+    An element is wrong unless ``|found - expected| <= atol + rtol * |expected|``, in double (int64
+    and uint64: exactly), or both are NaN or the same infinity. By default, two tensors are equal if
+    no element is wrong.
 
     Sparse tensors are joined by coordinate: the order of rows does not matter; the sites have to be
     the same; values are compared at common sites. Where a site repeats, its rows are joined in

@@ -54,7 +54,7 @@ inline bool is_wrong(const Operands& operands, const Pair& pair) {
     return !both_nan || (operands.options.nan_payloads != 0 && operands.found.dtype == operands.expected.dtype);
   }
   if (!pair.is_finite()) return !(pair.e == pair.b || both_nan);
-  if (operands.are_64_bit_integers()) {
+  if (operands.differ_by_distance(pair.e, pair.b)) {
     const mluOpDataType_t dtype = operands.found.dtype;
     const uint64_t distance = distance_of(key_of_bits(dtype, pair.e_bits), key_of_bits(dtype, pair.b_bits));
     return operands.exceeds(static_cast<double>(distance), pair.b);
