@@ -606,7 +606,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  *
  *   A box (x, y, w, h, a) is the rectangle with center (x, y), of width w and height h, turned by a:
  *     its corners are (x + u cos a - v sin a, y + u sin a + v cos a) with u = -w/2, w/2 and v = -h/2, h/2.
- *   area(A) = w h; I(A, B) = the area of the intersection of both rectangles, at most area(A) and area(B)
+ *   area(A) = w h; 0 if w or h is not positive: the box is empty
+ *   I(A, B) = the area of the intersection of both rectangles, at most area(A) and area(B)
  *   of(A, B) = I / (area(A) + area(B) - I) if mode is 0: intersection over union
  *            = I / area(A)                 if mode is 1: intersection over foreground
  *   ious[n,m] = of(bbox1[n], bbox2[m]), or, if aligned, ious[n] = of(bbox1[n], bbox2[n])
@@ -618,11 +619,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  * | ious   | [N, M]; aligned [N]    | FLOAT | any    |
  *
  * Units: a is in radians, from the x axis to the y axis: counter-clockwise if y points up. x, y, w and h have one
- *   unit. Two negative sides are those of the same rectangle.
- * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if w h of
- *   one of both boxes is less than 1e-14, so also if one side is negative; NaN if w h of a box is NaN; else 0 if a
- *   number of one of both is NaN or infinite. If N or M is 0, ious has no elements: data may be null, and
- *   dim 1 of the boxes that there are not may have any size.
+ *   unit.
+ * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if the area
+ *   of one of both boxes is less than 1e-14; else NaN if an area is NaN; else 0 if a number of one of both is NaN
+ *   or infinite. In mmcv and MLU-OPS, two negative sides are those of the same rectangle.
+ *   If N or M is 0, ious has no elements: data may be null, and dim 1 of the boxes that there are not may have any
+ *   size.
  * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
  *   computed in double from the float numbers and rounded once: the relative error is about 1e-7 where the overlap
  *   is not tiny. mmcv's kernels compute in fp32 with absolute tolerances: they agree within 1e-6 but for boxes
@@ -659,7 +661,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
  * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
  *   of tensors and the workspace may be null, and dim 1 of boxes may have any size. MLU-OPS leaves these elements,
  *   and result_num if N is 0, unchanged.
- *   A box of which a number is NaN or infinite, or of which w h is less than 1e-14, overlaps no other. If
+ *   A box of which a number is NaN or infinite, or of which the area is less than 1e-14, overlaps no other. If
  *   iou_threshold is negative, a box without overlap is suppressed too: its IoU of 0 is greater. If it is NaN, no
  *   box is suppressed. Boxes with score -infinity are kept; the device omits them.
  * Determinism: the result is exact: that of the serial definition, at every thread count. mmcv's kernel for CPUs
@@ -695,9 +697,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   numbers. Boxes whose confidence is not above confidence_threshold take no part. Each batch and each class is a
  *   suppression of its own, of which the first max_output_size boxes that are kept are written.
  *   In fp32, each operation rounded, with o = offset:
- *     area(A)  = (x2 - x1 + o) (y2 - y1 + o)
+ *     area(A)  = (x2 - x1 + o) (y2 - y1 + o); 0 if one of both factors is 0 or less: the box is empty
  *     I(A, B)  = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)
- *     IoU      = I / (area(A) + area(B) - I)
+ *     IoU      = I / (area(A) + area(B) - I); 0 of two empty boxes, for which mmcv divides 0 by 0
  *     A box of center (x, y) and sides (w, h) has x1 = x - w / 2, x2 = x1 + w, and y1, y2 likewise.
  *   3-D boxes (x, y, z, dx, dy, dz, yaw) are in order of confidence already: confidence_desc and confidence are
  *   null, and of the descriptor only iou_threshold and input_layout are read. With I the overlap of
@@ -732,11 +734,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   A confidence_threshold of 0 drops confidences of 0 and below, as MLU-OPS does; mmcv and torchvision keep them:
  *   theirs is -infinity, or NaN if -infinity occurs.
  *   x1 < x2 and y1 < y2 are expected. The corners are not sorted: as in mmcv, other boxes overlap none. An IoU of
- *   NaN, of boxes with NaN or of two boxes without area, suppresses nothing. If iou_threshold is negative, boxes
- *   without overlap are suppressed too: their IoU of 0 is greater. If it is NaN, no box is suppressed.
+ *   NaN, of boxes with NaN, suppresses nothing. If iou_threshold is negative, boxes without overlap are suppressed
+ *   too, empty ones as well: their IoU of 0 is greater. If it is NaN, no box is suppressed.
  *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
- *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit.
+ *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit, if
+ *   iou_threshold is not negative.
  *   HALF and BFLOAT16 are converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 70 bytes a box of a batch, of 3-D

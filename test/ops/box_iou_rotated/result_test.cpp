@@ -164,7 +164,7 @@ TEST(OpsBoxIouRotated, DegenerateAndNotFinite) {
       {{0, 0, 1, 0, 0}, 0},
       {{0, 0, -1, 1, 0}, 0},
       {{0, 0, 1, -1, 0}, 0},
-      {{0, 0, -1, -1, 0}, 1},
+      {{0, 0, -1, -1, 0}, 0},
       // Areas just below and above 1e-14.
       {{0, 0, 9.9e-8F, 1e-7F, 0}, 0},
       {{0, 0, 1.01e-7F, 1e-7F, 0}, 1.01e-14F},
