@@ -1166,7 +1166,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   null. NaN propagates.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
  *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
- *   once, to nearest even.
+ *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) r) t) r, and
+ *   likewise of 1 - alpha, 1 - p and p: powers below 2^-126 do not make a normal result 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1174,6 +1175,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   BAD_PARAM      prefer or reduction is not a valid enumerator
  *   NOT_SUPPORTED  prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION, reduction is not MLUOP_LOSS_REDUCTION_NONE, or
  *                  gamma is negative or not finite
+ *   p is 0 where it is below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
+ *   0, unless gamma is 2. Subnormal results are kept.
  *
  * Definition: MLU-OPS design document focal_loss_sigmoid_forward; mmcv sigmoid_focal_loss; arXiv:1708.02002. */
 mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
@@ -1199,7 +1202,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
  * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
  * Outputs: the call writes every element; the caller need not initialize grad_input. If N or C is 0, the data may
  *   be null. NaN propagates.
- * Determinism: as mluOpFocalLossSigmoidForward.
+ *   p and powers are 0 as in mluOpFocalLossSigmoidForward: grad_input[n,c] of another class than target[n] is 0
+ *   for an input below -87.3365, where the formula yields a subnormal number if gamma is 0.
+ * Determinism: as mluOpFocalLossSigmoidForward; t is the factor in parentheses, of another class
+ *   p - gamma ((1 - p) log' (1 - p)).
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
