@@ -1007,8 +1007,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   that is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is
  *   never a maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
  *   If R or C is 0, the data may be null.
- * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in
- *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
+ *   Means of finite pixels are finite: a mean that rounding takes past the largest fp32 number is that number.
+ * Determinism: maxima are exact: the same at every thread count and on every instruction set. The value of a
+ *   sample, which decides which is the first maximum, is ((w1 a + w2 b) + w3 c) + w4 d in fp32 of the pixels top
+ *   left a, top right b, bottom left c, bottom right d, each weight the rounded product of those along y and x.
+ *   Means are sums in fp32 in the order of rows, then columns: the same bits at every thread count and on every
+ *   instruction set. For
  *   HALF and BFLOAT16, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. For each RoI, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
