@@ -1939,8 +1939,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *   With the letters of mluOpDCNForward, and G[k,c] = the sum over the channels co of the group of c of
  *   filter[co,i,j,c - first c] * grad_output[n,ho,wo,co], the gradient of the sample:
  *   grad_input[n,p,c] = sum over the output pixels and k of mask * (the weight of pixel p in the sample) * G[k,c]
- *   grad_offset       = sum over the channels c of d of mask * (the slope of the interpolation along y, or x) *
- *   G[k,c]
+ *   grad_offset       = mask * the sum over the channels c of d of (the slope of the interpolation along y, or x)
+ *                       * G[k,c]
  *   grad_mask         = sum over the channels c of d of (the interpolation of input[n,:,:,c]) * G[k,c]
  *   The slope along y is that from floor(y) to floor(y) + 1, along x likewise.
  *
@@ -1959,7 +1959,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1. A descriptor of the shape [0]
  *   stands for null.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
- *   products and sums.
+ *   products and sums: a mask of NaN makes the gradients of its offset NaN, an infinite one infinite, or NaN if
+ *   the sum is 0. A sample at a position outside of the image, or of NaN, has no pixels: its grad_offset and
+ *   grad_mask are 0, whatever the mask is. (mmcv's kernels multiply this 0 by the mask.)
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
  *   grad_input add the output pixels in ascending order, in fp32; sums over channels add those of ranges of up to
  *   64 channels, then the ranges in ascending order. For HALF and BFLOAT16 sums are rounded once, at the end, to

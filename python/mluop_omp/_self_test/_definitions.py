@@ -918,17 +918,20 @@ def deform_conv2d_backward_data(grad, image, offset, weight, mask, *geometry):
     grad_image, grad_offset = np.zeros(image.shape), np.zeros(offset.shape)
     grad_mask = np.zeros((len(offset), 0 if mask is None else mask.shape[1], *offset.shape[2:]))
     terms = _deformable_terms(image, offset, mask, weight.shape[2:], *geometry)
+    factors = np.zeros(offset.shape)
     for n, group, c, place, pixel, sample, factor, pixels in terms:
+        if pixels:
+            factors[(n, slice(2 * sample, 2 * sample + 2), *pixel)] = factor
         channels = slice(group * outputs, (group + 1) * outputs)
         of_value = grad[(n, channels, *pixel)].astype(float) @ weight[(channels, c, *place)]
         for at, w, slopes in pixels:
             grad_image[at] += factor * w * of_value
             for axis, slope in enumerate(slopes):
-                of_position = factor * slope * image[at] * of_value
+                of_position = slope * float(image[at]) * of_value
                 grad_offset[(n, 2 * sample + axis, *pixel)] += of_position
             if mask is not None:
                 grad_mask[(n, sample, *pixel)] += w * image[at] * of_value
-    return grad_image, grad_offset, grad_mask
+    return grad_image, grad_offset * factors, grad_mask
 
 
 def deform_conv2d_backward_weight(grad, image, offset, mask, kernel, *geometry):
