@@ -1129,7 +1129,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
  * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the
  *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. Sums over D add channel d,
  *   ascending, to partial sum d mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0
- *   and 1, and 1 to 0.
+ *   and 1, and 1 to 0. In the order of the products, with g = grad_output, a = attn_weight, u and v the fractions
+ *   of the sample along x and y, and v0 to v3 the pixels top left, top right, bottom left, bottom right, of the
+ *   weights w0 to w3:
+ *     grad_value       adds wi (a g) to pixel i
+ *     grad_attn_weight = sum over d of g (((w0 v0 + w1 v1) + w2 v2) + w3 v3)
+ *     grad_sampling_loc of x = width (a (sum over d of g ((1 - v) (v1 - v0) + v (v3 - v2))))
+ *     grad_sampling_loc of y = height (a (sum over d of g ((1 - u) (v2 - v0) + u (v3 - v1))))
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1168,6 +1174,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   whose logarithm is -87.3, as in mmcv's kernels.
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
  *   null. NaN propagates.
+ *   p is 0 where it is below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
+ *   0, unless gamma is 2. Subnormal results are kept.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
  *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
  *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) r) t) r, and
@@ -1179,8 +1187,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   BAD_PARAM      prefer or reduction is not a valid enumerator
  *   NOT_SUPPORTED  prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION, reduction is not MLUOP_LOSS_REDUCTION_NONE, or
  *                  gamma is negative or not finite
- *   p is 0 where it is below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
- *   0, unless gamma is 2. Subnormal results are kept.
  *
  * Definition: MLU-OPS design document focal_loss_sigmoid_forward; mmcv sigmoid_focal_loss; arXiv:1708.02002. */
 mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
