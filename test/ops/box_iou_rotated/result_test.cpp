@@ -179,7 +179,7 @@ TEST(OpsBoxIouRotated, DegenerateAndNotFinite) {
       {{0, -kInfinity, 1, 1, 0}, 0},
       {{0, 0, kInfinity, 1, 0}, 0},
       {{0, 0, kInfinity, kInfinity, 0}, 0},
-      {{0, 0, kInfinity, 0, 0}, kNan},
+      {{0, 0, kInfinity, 0, 0}, 0},
       {{0, 0, 1, 1, kInfinity}, 0},
       {{0, 0, 3e38F, 3e38F, 0}, 0},
   };
