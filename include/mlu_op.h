@@ -1178,7 +1178,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   0, unless gamma is 2. Subnormal results are kept.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
  *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
- *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) r) t) r, and
+ *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) t) r) r, and
  *   likewise of 1 - alpha, 1 - p and p: powers below 2^-126 do not make a normal result 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.

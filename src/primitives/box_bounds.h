@@ -27,7 +27,8 @@ inline float shared_area(const Bounds& a, const Bounds& b, float offset) {
 // less, the box is empty: shared areas are 0, and with any positive area so are the IoUs.
 inline float area_of(const Bounds& box, float offset) {
   const float width = box.max_x - box.min_x + offset, height = box.max_y - box.min_y + offset;
-  return width <= 0 || height <= 0 ? 1 : width * height;
+  const bool is_empty = (width <= 0) | (height <= 0);  // without a branch
+  return is_empty ? 1 : width * height;
 }
 
 inline float iou_of(float shared, float area_a, float area_b) { return shared / (area_a + area_b - shared); }

@@ -70,9 +70,9 @@ class Elements {
     // The derivative of a target is negative, as is the logarithm of a loss.
     const auto share = hn::IfThenElse(is_target, hn::Set(d, kIsLoss ? alpha_ : -alpha_), hn::Set(d, 1 - alpha_));
     const auto term = kIsLoss ? hn::Neg(log) : hn::Sub(wrong, hn::Mul(hn::Set(d, gamma_), hn::Mul(right, log)));
-    // A power may be below the normal numbers where the product is not.
+    // The power may be below the normal numbers where the product is not.
     const auto root = root_(wrong);
-    const auto product = hn::Mul(hn::Mul(hn::Mul(hn::Mul(weight, share), root), term), root);
+    const auto product = hn::Mul(hn::Mul(hn::Mul(hn::Mul(weight, share), term), root), root);
     return hn::IfThenElse(hn::IsNaN(p), p, product);
   }
 
