@@ -613,7 +613,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  *
  *   A box (x, y, w, h, a) is the rectangle with center (x, y), of width w and height h, turned by a:
  *     its corners are (x + u cos a - v sin a, y + u sin a + v cos a) with u = -w/2, w/2 and v = -h/2, h/2.
- *   area(A) = w h; I(A, B) = the area of the intersection of both rectangles, at most area(A) and area(B)
+ *   area(A) = w h; 0 if w or h is not positive: the box is empty
+ *   I(A, B) = the area of the intersection of both rectangles, at most area(A) and area(B)
  *   of(A, B) = I / (area(A) + area(B) - I) if mode is 0: intersection over union
  *            = I / area(A)                 if mode is 1: intersection over foreground
  *   ious[n,m] = of(bbox1[n], bbox2[m]), or, if aligned, ious[n] = of(bbox1[n], bbox2[n])
@@ -625,11 +626,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  * | ious   | [N, M]; aligned [N]    | FLOAT | any    |
  *
  * Units: a is in radians, from the x axis to the y axis: counter-clockwise if y points up. x, y, w and h have one
- *   unit. Two negative sides are those of the same rectangle.
- * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if w h of
- *   one of both boxes is less than 1e-14, so also if one side is negative; NaN if w h of a box is NaN; else 0 if a
- *   number of one of both is NaN or infinite. If N or M is 0, ious has no elements: data may be null, and
- *   dim 1 of the boxes that there are not may have any size.
+ *   unit.
+ * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if the area
+ *   of one of both boxes is less than 1e-14; else NaN if an area is NaN; else 0 if a number of one of both is NaN
+ *   or infinite. In mmcv and MLU-OPS, two negative sides are those of the same rectangle.
+ *   If N or M is 0, ious has no elements: data may be null, and dim 1 of the boxes that there are not may have any
+ *   size.
  * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
  *   computed in double from the float numbers and rounded once: the relative error is about 1e-7 where the overlap
  *   is not tiny. mmcv's kernels compute in fp32 with absolute tolerances: they agree within 1e-6 but for boxes
@@ -666,8 +668,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
  * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
  *   of tensors and the workspace may be null, and dim 1 of boxes may have any size. MLU-OPS leaves these elements,
  *   and result_num if N is 0, unchanged.
- *   A box of which a number is NaN or infinite, or of which w h is less than 1e-14, overlaps no other: its IoU is
- *   0, or NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses too, one
+ *   A box of which a number is NaN or infinite, or of which the area is less than 1e-14, overlaps no other: its IoU
+ *   is 0, or NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses too, one
  *   of NaN does not. If iou_threshold is NaN, no box is suppressed. Boxes with score -infinity are kept; the
  *   device omits them.
  * Determinism: the result is exact: that of the serial definition, at every thread count. mmcv's kernel for CPUs
@@ -704,9 +706,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   do. Each batch and each class is suppressed independently; its first max_output_size boxes that are kept are
  *   written.
  *   In fp32, each operation rounded, with o = offset:
- *     area(A)  = (x2 - x1 + o) (y2 - y1 + o)
+ *     area(A)  = (x2 - x1 + o) (y2 - y1 + o); 0 if one of both factors is 0 or less: the box is empty
  *     I(A, B)  = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)
- *     IoU      = I / (area(A) + area(B) - I)
+ *     IoU      = I / (area(A) + area(B) - I); 0 of two empty boxes, for which mmcv divides 0 by 0
  *     A box of center (x, y) and sides (w, h) has x1 = x - w / 2, x2 = x1 + w, and y1, y2 likewise.
  *   3-D boxes (x, y, z, dx, dy, dz, yaw) are in order of confidence already: confidence_desc and confidence are
  *   null, and of the descriptor only iou_threshold and input_layout are read. With I the overlap of
@@ -741,12 +743,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   A confidence_threshold of 0 drops confidences of 0 and below, as MLU-OPS does; mmcv and torchvision keep them:
  *   theirs is -infinity, or NaN if -infinity occurs.
  *   x1 < x2 and y1 < y2 are expected. The corners are not sorted: as in mmcv, other boxes overlap none. An IoU of
- *   NaN suppresses nothing: that of boxes of 4 numbers with NaN, or of two of them without area. The IoU of a 3-D
- *   box without area, or with NaN in x, y, dx, dy or yaw, is 0. If iou_threshold is negative, an IoU of 0
- *   suppresses too. If it is NaN, no box is suppressed.
+ *   NaN, of boxes of 4 numbers with NaN, suppresses nothing. The IoU of an empty box is 0, and so is the IoU of a
+ *   3-D box with NaN in x, y, dx, dy or yaw. If iou_threshold is negative, an IoU of 0 suppresses too. If it is NaN,
+ *   no box is suppressed.
  *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
- *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit.
+ *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit, if
+ *   iou_threshold is not negative.
  *   HALF and BFLOAT16 are converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 65 bytes a box of a batch, of 3-D
@@ -1014,8 +1017,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   that is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is
  *   never a maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
  *   If R or C is 0, the data may be null.
- * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in
- *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
+ *   Means of finite pixels are finite: a mean that rounding takes past the largest fp32 number is that number.
+ * Determinism: maxima are exact: the same at every thread count and on every instruction set. The value of a
+ *   sample, which decides which is the first maximum, is ((w1 a + w2 b) + w3 c) + w4 d in fp32 of the pixels top
+ *   left a, top right b, bottom left c, bottom right d, each weight the rounded product of those along y and x.
+ *   Means are sums in fp32 in the order of rows, then columns: the same bits at every thread count and on every
+ *   instruction set. For
  *   HALF and BFLOAT16, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. For each RoI, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
@@ -1134,7 +1141,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
  * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the
  *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. Sums over D add channel d,
  *   ascending, to partial sum d mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0
- *   and 1, and 1 to 0.
+ *   and 1, and 1 to 0. In the order of the products, with g = grad_output, a = attn_weight, u and v the fractions
+ *   of the sample along x and y, and v0 to v3 the pixels top left, top right, bottom left, bottom right, of the
+ *   weights w0 to w3:
+ *     grad_value       adds wi (a g) to pixel i
+ *     grad_attn_weight = sum over d of g (((w0 v0 + w1 v1) + w2 v2) + w3 v3)
+ *     grad_sampling_loc of x = width (a (sum over d of g ((1 - v) (v1 - v0) + v (v3 - v2))))
+ *     grad_sampling_loc of y = height (a (sum over d of g ((1 - u) (v2 - v0) + u (v3 - v1))))
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1174,9 +1187,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   1 + exp(-input), and compute the same from 16.64 on.
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
  *   null. NaN propagates.
+ *   p is 0 where it is below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
+ *   0, unless gamma is 2. Subnormal results are kept.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
  *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
- *   once, to nearest even.
+ *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) t) r) r, and
+ *   likewise of 1 - alpha, 1 - p and p: powers below 2^-126 do not make a normal result 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1209,7 +1225,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
  * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
  * Outputs: the call writes every element; the caller need not initialize grad_input. If N or C is 0, the data may
  *   be null. NaN propagates.
- * Determinism: as mluOpFocalLossSigmoidForward.
+ *   p and powers are 0 as in mluOpFocalLossSigmoidForward: grad_input[n,c] of another class than target[n] is 0
+ *   for an input below -87.3365, where the formula yields a subnormal number if gamma is 0.
+ * Determinism: as mluOpFocalLossSigmoidForward; t is the factor in parentheses, of another class
+ *   p - gamma ((1 - p) log' (1 - p)).
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1939,8 +1958,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *   With the letters of mluOpDCNForward, and G[k,c] = the sum over the channels co of the group of c of
  *   filter[co,i,j,c - first c] * grad_output[n,ho,wo,co], the gradient of the sample:
  *   grad_input[n,p,c] = sum over the output pixels and k of mask * (the weight of pixel p in the sample) * G[k,c]
- *   grad_offset       = sum over the channels c of d of mask * (the slope of the interpolation along y, or x) *
- *   G[k,c]
+ *   grad_offset       = mask * the sum over the channels c of d of (the slope of the interpolation along y, or x)
+ *                       * G[k,c]
  *   grad_mask         = sum over the channels c of d of (the interpolation of input[n,:,:,c]) * G[k,c]
  *   The slope along y is that from floor(y) to floor(y) + 1, along x likewise.
  *
@@ -1959,7 +1978,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1. A descriptor of the shape [0]
  *   stands for null.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
- *   products and sums.
+ *   products and sums: a mask of NaN makes the gradients of its offset NaN, an infinite one infinite, or NaN if
+ *   the sum is 0. A sample at a position outside of the image, or of NaN, has no pixels: its grad_offset and
+ *   grad_mask are 0, whatever the mask is. (mmcv's kernels multiply this 0 by the mask.)
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
  *   grad_input add the output pixels in ascending order, in fp32; sums over channels add those of ranges of up to
  *   64 channels, then the ranges in ascending order. For HALF and BFLOAT16 sums are rounded once, at the end, to

@@ -375,8 +375,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBevPoolBackward(
  * Outputs: the call writes every element; the caller need not initialize them. Boxes less than 0.01 apart have a
  *   small overlap, and at coordinates beyond 1000 errors exceed 0.001: this is the definition that detectors are
  *   trained with. mluOpBoxIouRotated has the exact intersection. If N or M is 0, overlaps has no elements; data
- *   may be null. A box with NaN, or with an infinite center or yaw, has overlap 0; one with an infinite side
- *   contains corners as any other, and overlaps that overflow are infinite or NaN.
+ *   may be null. A box with NaN, with an infinite center or yaw, or with a dx or dy that is not positive has
+ *   overlap 0 (mmcv's kernel takes the area of some of the latter, which makes IoUs of 1e8); one with an infinite
+ *   side contains corners as any other, and overlaps that overflow are infinite or NaN.
  * Determinism: the result is exact: the bits of the serial loop of the definition, at every thread count and on
  *   every instruction set. Products are rounded before they are added; sine and cosine are computed in double and
  *   rounded. CUDA compilers fuse products and additions: last bits differ.
@@ -449,9 +450,9 @@ typedef enum {
 /* Soft NMS (mmcv softnms): chooses the box of the highest score, decays the scores of the boxes that overlap it,
  * drops those below min_score, and repeats with the boxes that remain.
  *
- *   area(a) = (x2 - x1 + offset) (y2 - y1 + offset)
+ *   area(a) = (x2 - x1 + offset) (y2 - y1 + offset); 0 if one of both factors is 0 or less: the box is empty
  *   I(a, b) = max(0, min(x2_a, x2_b) - max(x1_a, x1_b) + offset) max(0, the same of y)
- *   IoU(a, b) = I / (area(a) + area(b) - I)
+ *   IoU(a, b) = I / (area(a) + area(b) - I); 0 of two empty boxes, for which mmcv divides 0 by 0
  *   Step k chooses the first box of the highest score. It becomes row k of the outputs, and the first of the
  *   remaining boxes takes its place. Then the score of each remaining box b is multiplied by
  *     naive:    0 if IoU(chosen, b) >= iou_threshold, else 1
@@ -476,7 +477,8 @@ typedef enum {
  *   not always the one of the lowest index. A box whose score is NaN is never dropped; it is chosen when it is
  *   the first of those that remain. An IoU of NaN leaves a score unchanged; in gaussian, it makes the score NaN.
  * Determinism: the result is exact: the bits of the serial loop of the definition in fp32, at every thread count
- *   and on every instruction set. exp is expf of the C library, as in mmcv.
+ *   and on every instruction set. exp is expf of the C library, as in mmcv, which has these bits but for empty
+ *   boxes.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 28 bytes a box.
  *
@@ -519,8 +521,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSoftNmsWorkspaceSize(mluOpHandle_t handle
  *
  * Outputs: the call writes every element: group_sizes is 0 from group_num[0] on. Every box is in one group, whose
  *   first member is the box that is kept. N = 0: group_num[0] is 0; the data of tensors and the workspace may be
- *   null. An IoU of NaN, as of boxes with NaN or of two boxes without area, is less than any threshold. If
- *   iou_threshold is NaN, each box is a group; if it is 0 or less, boxes without overlap are in one group too.
+ *   null. An IoU of NaN, as of boxes with NaN, is less than any threshold. If iou_threshold is NaN, each box is a
+ *   group; if it is 0 or less, boxes without overlap are in one group too, empty ones as well.
  * Determinism: the result is exact: that of the serial definition in fp32, at every thread count and on every
  *   instruction set.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.

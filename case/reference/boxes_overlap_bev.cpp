@@ -73,6 +73,9 @@ void append_crossing(const Vertex& p0, const Vertex& p1, const Vertex& q0, const
 }  // namespace
 
 float bev_overlap(const float* box_a, const float* box_b) {
+  for (const float* box : {box_a, box_b}) {
+    if (box[3] <= 0 || box[4] <= 0) return 0;
+  }
   const auto a = corners_of(box_a), b = corners_of(box_b);
   std::vector<Vertex> points;
   for (size_t i = 0; i < 4; ++i) {

@@ -123,11 +123,16 @@ void dcn_backward_data(const Problem& p, const DcnSamples<T>& samples, const T* 
     for_each_pixel(p, samples, position, column, [&](int64_t dy, int64_t dx, int64_t element, double value) {
       const double y = position.along_y(dy), x = position.along_x(dx);
       grad_input[element] += mask * y * x * grad;
-      grad_offset[2 * column.sample] += mask * (dy == 1 || adds_slopes ? x : -x) * value * grad;
-      grad_offset[2 * column.sample + 1] += mask * (dx == 1 || adds_slopes ? y : -y) * value * grad;
+      grad_offset[2 * column.sample] += (dy == 1 || adds_slopes ? x : -x) * value * grad;
+      grad_offset[2 * column.sample + 1] += (dx == 1 || adds_slopes ? y : -y) * value * grad;
       if (grad_mask != nullptr) grad_mask[column.sample] += y * x * value * grad;
     });
   });
+  // Positions outside of the image have no terms.
+  for (int64_t sample = 0; sample < p.N * p.Ho * p.Wo * p.deformable_groups * p.kernel_h * p.kernel_w; ++sample) {
+    if (!position_of(p, samples, sample).inside) continue;
+    for (const int64_t axis : {0, 1}) grad_offset[2 * sample + axis] *= mask_of(samples, sample);
+  }
 }
 
 template <class T>

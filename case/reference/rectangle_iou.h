@@ -1,5 +1,5 @@
-// The IoU of two rectangles x1, y1, x2, y2, in fp32; `offset` is added to widths and heights. NaN if a number of
-// either is NaN.
+// The IoU of two rectangles x1, y1, x2, y2, in fp32; `offset` is added to widths and heights. A rectangle whose
+// width or height is not positive is empty: its IoUs are 0. NaN if a number of the other is NaN.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,11 @@ inline float shared_length(float low_a, float high_a, float low_b, float high_b,
 }
 
 inline float rectangle_iou(const float* a, const float* b, float offset) {
-  const auto area = [offset](const float* box) { return (box[2] - box[0] + offset) * (box[3] - box[1] + offset); };
+  const auto area = [offset](const float* box) {
+    const float width = box[2] - box[0] + offset, height = box[3] - box[1] + offset;
+    // Of an empty one any positive number, as it shares nothing.
+    return width <= 0 || height <= 0 ? 1.0F : width * height;
+  };
   const float both = shared_length(a[0], a[2], b[0], b[2], offset) * shared_length(a[1], a[3], b[1], b[3], offset);
   return both / (area(a) + area(b) - both);
 }

@@ -30,7 +30,7 @@ struct Box {
   explicit Box(const float* numbers)
       : x(numbers[0]),
         y(numbers[1]),
-        area(Real{numbers[2]} * numbers[3]),
+        area(numbers[2] <= 0 || numbers[3] <= 0 ? 0 : Real{numbers[2]} * numbers[3]),
         half_width(std::abs(Real{numbers[2]}) / 2),
         half_height(std::abs(Real{numbers[3]}) / 2),
         radius(std::hypot(half_width, half_height)),

@@ -30,9 +30,8 @@ def box_iou_rotated(
         float32 [N, M], or [N] if aligned. The area of the intersection is exact: computed in double
             and rounded once, the same in every run and at any number of threads. mmcv's kernels,
             in fp32, differ for nearly parallel edges and for boxes below a millimeter. An element
-            is 0 if w h of a box is less than 1e-14; else NaN if w h of a box is NaN; else 0 if
-            another number of a box is NaN or infinite. Two negative sides are those of the same
-            rectangle.
+            is 0 if w or h of a box is not positive, or w h less than 1e-14; else NaN if w h of a
+            box is NaN; else 0 if another number of a box is NaN or infinite.
 
     Raises:
         MluOpError: mode is another word; aligned, N and M differ; shapes or dtypes differ from
@@ -52,9 +51,10 @@ def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int
 
     Args:
         boxes: float16, bfloat16 or float32 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 < y2. Other
-            boxes overlap none. Boxes of all classes suppress each other: shift those of each class
-            to a separate region, as batched_nms of mmcv does, in float32: in float16, shifted
-            corners above 65504 are infinite, and such a box suppresses none and is kept.
+            boxes overlap none: their IoU is 0. Boxes of all classes suppress each other: shift
+            those of each class to a separate region, as batched_nms of mmcv does, in float32: in
+            float16, shifted corners above 65504 are infinite, and such a box suppresses none and is
+            kept.
         scores: [N], of the dtype of boxes.
         iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
         offset: 0, or 1 if x2 and y2 are those of the last pixel of a box: it is added to each width
@@ -63,8 +63,8 @@ def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int
     Returns:
         int32 [K], the indices of the boxes that are kept, in descending order of scores: in every
             run and at any number of threads those of mmcv's and torchvision's functions for CPUs,
-            which return int64. The IoU is computed in float32; one of NaN, of boxes with NaN or of
-            two boxes without area, suppresses nothing.
+            which return int64, if the threshold is not negative. The IoU is computed in float32;
+            one of NaN, of boxes with NaN, suppresses nothing.
 
     Raises:
         MluOpError: offset is neither 0 nor 1; shapes or dtypes differ from those above.
@@ -169,7 +169,7 @@ def boxes_overlap_bev(boxes_a: np.ndarray, boxes_b: np.ndarray) -> np.ndarray:
 
     Returns:
         float32 [N, M]: the bits of the serial loop, in every run and at any number of threads; 0 if
-            x, y, dx, dy or yaw of a box is NaN or infinite.
+            x, y, dx, dy or yaw of a box is NaN or infinite, or dx or dy not positive.
 
     Raises:
         MluOpError: shapes or dtypes differ from those above.
@@ -211,7 +211,8 @@ def soft_nms(
         dets: float32 [K, 5]: the boxes with their decayed scores, in the order in which they are
             chosen.
         inds: int32 [K], their indices. (softnms of mmcv._ext returns int64.) Both have the bits of
-            mmcv's serial loop, with its order of equal scores, at any number of threads.
+            mmcv's serial loop, with its order of equal scores, at any number of threads; but boxes
+            without area have an IoU of 0, where mmcv divides 0 by 0.
 
     Raises:
         MluOpError: method is another word; offset is neither 0 nor 1; shapes or dtypes differ from

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from ml_dtypes import bfloat16
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mluop_omp
 from mluop_omp._self_test import _definitions
+from mluop_omp.torch import _deformable
 
 FLOATS = [np.float32, np.float16, bfloat16]
 TOLERANCE = {np.float32: 1e-5, np.float16: 5e-3, bfloat16: 8e-3}
@@ -276,3 +278,30 @@ def test_the_device_algorithm(rng, name):
         )
     finally:
         mluop_omp.algorithm(before)
+
+
+def test_masks_that_are_not_finite(rng):
+    """The mask is a factor of the gradients of offsets; a position outside has no terms."""
+    image, offset, weight, grad = (
+        rng.uniform(0.5, 1, shape).astype(np.float32)
+        for shape in ((1, 70, 3, 3), (1, 2, 3, 3), (2, 70, 1, 1), (1, 2, 3, 3))
+    )
+    offset = offset / 4
+    offset[0, 1, :, 2] = 5  # outside
+    mask = np.array([np.nan, np.inf, -np.inf], np.float32)[:, np.newaxis] * np.ones(
+        (1, 1, 3, 3), "f"
+    )
+    geometry = (1, 1), (0, 0), (1, 1), 1, 1
+    _, found, of_mask = mluop_omp.deform_conv2d_backward_data(
+        grad, image, offset, weight, mask, *geometry
+    )
+    assert np.isnan(found[0, :, 0, :2]).all() and np.isinf(found[0, :, 1:, :2]).all()
+    assert (found[..., 2] == 0).all() and (of_mask[..., 2] == 0).all()
+    arrays = grad, image, offset, weight, mask
+    doubles = [array.astype(float) for array in arrays]
+    _, of_definition, _ = _definitions.deform_conv2d_backward_data(*arrays, *geometry)
+    _, in_double, _ = mluop_omp.deform_conv2d_backward_data(*doubles, *geometry)
+    tensors = map(torch.from_numpy, arrays)
+    _, of_torch, _, _ = _deformable.backward(*tensors, _deformable.Geometry(*geometry))
+    for other in (of_definition, in_double, of_torch.numpy()):
+        assert_allclose(other, found, rtol=1e-5)

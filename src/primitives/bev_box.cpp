@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace mluop {
@@ -159,7 +160,8 @@ bool is_inside(Point point, const BevBox& box) {
 
 BevBox make_bev_box(const float* box) {
   const float half_dx = box[3] / 2, half_dy = box[4] / 2;
-  BevBox made{.x = box[0],
+  const bool is_empty = box[3] <= 0 || box[4] <= 0;
+  BevBox made{.x = is_empty ? std::numeric_limits<float>::quiet_NaN() : box[0],
               .y = box[1],
               .cosine = static_cast<float>(std::cos(double{box[6]})),
               .sine = static_cast<float>(std::sin(double{box[6]})),

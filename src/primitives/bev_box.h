@@ -6,7 +6,7 @@
 
 namespace mluop {
 
-// What the overlaps of a box share.
+// What the overlaps of a box share. The center of an empty box, whose dx or dy is not positive, is NaN.
 struct BevBox {
   float x, y;                        // the center
   float cosine, sine;                // of yaw
@@ -20,8 +20,8 @@ BevBox make_bev_box(const float* box);
 // Boxes whose bounds do not meet have overlap 0, whatever their values are.
 Bounds bounds_of(const BevBox& box);
 
-// The area of the intersection. 0 if a box has NaN, or an infinite center or yaw; infinite or
-// NaN if it overflows.
+// The area of the intersection. 0 if a box is empty, has NaN, or an infinite center or yaw;
+// infinite or NaN if it overflows.
 float overlap_of(const BevBox& a, const BevBox& b);
 
 }  // namespace mluop

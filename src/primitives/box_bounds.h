@@ -23,6 +23,16 @@ inline float shared_area(const Bounds& a, const Bounds& b, float offset) {
   return width * height;
 }
 
+// The area of a box for an IoU, in fp32; offset is added to its width and height. If one of these is then 0 or
+// less, the box is empty: shared areas are 0, and with any positive area so are the IoUs.
+inline float area_of(const Bounds& box, float offset) {
+  const float width = box.max_x - box.min_x + offset, height = box.max_y - box.min_y + offset;
+  const bool is_empty = (width <= 0) | (height <= 0);  // without a branch
+  return is_empty ? 1 : width * height;
+}
+
+inline float iou_of(float shared, float area_a, float area_b) { return shared / (area_a + area_b - shared); }
+
 // The nearest float that is not above, or not below, the value; NaN for NaN.
 float rounded_down(double value);
 float rounded_up(double value);

@@ -8,7 +8,7 @@
 namespace mluop {
 namespace {
 
-// Boxes below overlap no other.
+// Boxes of a smaller area overlap no other.
 constexpr double kMinArea = 1e-14;
 // A bound of the relative error of a computed corner, with a margin.
 constexpr double kCornerError = 1e-12;
@@ -77,7 +77,7 @@ RotatedBox::RotatedBox(const float* box)
       half_height(std::abs(double{box[3]}) / 2),
       cosine(std::cos(double{box[4]})),
       sine(std::sin(double{box[4]})),
-      area(double{box[2]} * box[3]),
+      area(box[2] <= 0 || box[3] <= 0 ? 0 : double{box[2]} * box[3]),
       is_finite(std::all_of(box, box + 5, [](float number) { return std::isfinite(number); })) {}
 
 Bounds RotatedBox::bounds() const {

@@ -16,7 +16,7 @@ struct RotatedBox {
   double x, y;
   double half_width, half_height;
   double cosine, sine;
-  double area;     // w h, exactly
+  double area;     // w h, exactly; 0 if w or h is not positive
   bool is_finite;  // all five numbers are
 };
 

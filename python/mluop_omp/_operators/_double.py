@@ -561,12 +561,16 @@ class _Samples:
             products = (grad * values).sum(2)
             grad_mask += weight * products
             for axis, slope in enumerate(slopes):
-                grad_offset[:, :, :, axis] += self.mask * slope * products
+                grad_offset[:, :, :, axis] += slope * products
             share = grad * np.where(exists, self.mask * weight, 0)[:, :, np.newaxis]
             batch, group = np.ogrid[:N, :groups]
             places = batch[..., None, None], group[..., None, None], channel[:, None]
             flat_index = index.reshape(N, groups, 1, -1)
             np.add.at(grad_input, (*places, flat_index), share.reshape(*share.shape[:3], -1))
+        # Positions outside of the image have no terms.
+        grad_mask = np.where(self._inside, grad_mask, 0)
+        inside, mask = self._inside[:, :, :, np.newaxis], self.mask[:, :, :, np.newaxis]
+        grad_offset = np.where(inside, grad_offset * mask, 0)
         return grad_input.reshape(input.shape), grad_offset, grad_mask
 
 

@@ -132,7 +132,7 @@ def _intersection(a, b):
 
 
 def _overlap_of_rotated_boxes(a, b, mode):
-    areas = a[2] * a[3], b[2] * b[3]
+    areas = [0 if (box[2:4] <= 0).any() else box[2] * box[3] for box in (a, b)]
     if min(np.nan_to_num(areas, nan=1)) < 1e-14:
         return 0
     if np.isnan(areas).any():
@@ -166,15 +166,15 @@ def _kept(boxes, scores, iou_threshold, iou):
     return np.array(kept, np.int32)
 
 
-def _overlaps_of_boxes(box, boxes, offset):
-    """Returns the IoU of a box with others, in float32."""
-    low, high = np.maximum(box[:2], boxes[:, :2]), np.minimum(box[2:4], boxes[:, 2:4])
-    shared = np.maximum(high - low + np.float32(offset), 0).prod(1)
-    of_box, of_boxes = (
-        (each[..., 2:4] - each[..., :2] + np.float32(offset)).prod(-1) for each in (box, boxes)
-    )
-    with np.errstate(invalid="ignore"):
-        return shared / (of_box + of_boxes - shared)
+@np.errstate(invalid="ignore", divide="ignore")
+def _overlaps_of_boxes(a, b, offset):
+    """Returns the IoUs of rectangles (x1, y1, x2, y2, ...), in float32."""
+    shared = np.minimum(a[..., 2:4], b[..., 2:4]) - np.maximum(a[..., :2], b[..., :2])
+    shared = np.maximum(shared + np.float32(offset), 0).prod(-1)
+    sides = (box[..., 2:4] - box[..., :2] + np.float32(offset) for box in (a, b))
+    # Boxes of no width or height share nothing.
+    areas = [np.where((each <= 0).any(-1), np.float32(1), each.prod(-1)) for each in sides]
+    return shared / (areas[0] + areas[1] - shared)
 
 
 def _weights(ious, method, iou_threshold, sigma):
@@ -220,18 +220,9 @@ def nms_rotated(boxes, scores, iou_threshold):
     return _kept(boxes[:, :5], scores, iou_threshold, box_iou_rotated)
 
 
-def _sides(a, b, offset=0):
-    """Returns the width and height that rectangles (x1, y1, x2, y2) share."""
-    shared = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]) + np.float32(offset)
-    return np.maximum(shared, 0)
-
-
-@np.errstate(invalid="ignore", divide="ignore")
 def nms(boxes, scores, iou_threshold, offset=0):
     def iou(a, b):
-        areas = [np.prod(box[:, 2:] - box[:, :2] + np.float32(offset), 1) for box in (a, b)]
-        shared = np.prod(_sides(a, b, offset), 1)
-        return shared / (areas[0] + areas[1] - shared)
+        return _overlaps_of_boxes(a, b, offset)
 
     return _kept(boxes.astype(np.float32), scores, iou_threshold, iou)
 
@@ -289,7 +280,8 @@ def boxes_overlap_bev(boxes_a, boxes_b):
     out = np.zeros((len(boxes_a), len(boxes_b)), np.float32)
     read = [0, 1, 3, 4, 6]
     for n, m in np.ndindex(*out.shape):
-        if np.isfinite((boxes_a[n, read], boxes_b[m, read])).all():
+        pair = np.stack((boxes_a[n, read], boxes_b[m, read]))
+        if np.isfinite(pair).all() and (pair[:, 2:4] > 0).all():
             out[n, m] = _overlap_bev(boxes_a[n], boxes_b[m])
     return out
 
@@ -312,7 +304,8 @@ def nms3d_normal(boxes, scores, iou_threshold):
             np.concatenate((box[:, :2] - box[:, 3:5] / 2, box[:, :2] + box[:, 3:5] / 2), 1)
             for box in (a, b)
         )
-        return _iou_bev(a, b, np.prod(_sides(first, second), 1))
+        shared = np.minimum(first[:, 2:], second[:, 2:]) - np.maximum(first[:, :2], second[:, :2])
+        return _iou_bev(a, b, np.maximum(shared, 0).prod(1))
 
     return _kept(boxes.astype(np.float32), scores, iou_threshold, iou)
 
@@ -925,17 +918,20 @@ def deform_conv2d_backward_data(grad, image, offset, weight, mask, *geometry):
     grad_image, grad_offset = np.zeros(image.shape), np.zeros(offset.shape)
     grad_mask = np.zeros((len(offset), 0 if mask is None else mask.shape[1], *offset.shape[2:]))
     terms = _deformable_terms(image, offset, mask, weight.shape[2:], *geometry)
+    factors = np.zeros(offset.shape)
     for n, group, c, place, pixel, sample, factor, pixels in terms:
+        if pixels:
+            factors[(n, slice(2 * sample, 2 * sample + 2), *pixel)] = factor
         channels = slice(group * outputs, (group + 1) * outputs)
         of_value = grad[(n, channels, *pixel)].astype(float) @ weight[(channels, c, *place)]
         for at, w, slopes in pixels:
             grad_image[at] += factor * w * of_value
             for axis, slope in enumerate(slopes):
-                of_position = factor * slope * image[at] * of_value
+                of_position = slope * float(image[at]) * of_value
                 grad_offset[(n, 2 * sample + axis, *pixel)] += of_position
             if mask is not None:
                 grad_mask[(n, sample, *pixel)] += w * image[at] * of_value
-    return grad_image, grad_offset, grad_mask
+    return grad_image, grad_offset * factors, grad_mask
 
 
 def deform_conv2d_backward_weight(grad, image, offset, mask, kernel, *geometry):

@@ -31,7 +31,9 @@ def boxes_overlap_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Tensor)
     """Writes the shared areas [N, M]: those of polygons, without the margin of the kernel."""
     first = _rotated(boxes_a)
     _boxes.box_iou_rotated(first, _rotated(boxes_b), ans_overlap, 1, False)
-    ans_overlap *= (first[:, 2] * first[:, 3]).unsqueeze(1)
+    # Ratios that are NaN stay NaN; those of boxes that are empty or infinite are 0.
+    areas = first[:, 2:4].nan_to_num(0).clamp(min=0).prod(1).nan_to_num()
+    ans_overlap *= areas.unsqueeze(1)
 
 
 def boxes_iou_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:

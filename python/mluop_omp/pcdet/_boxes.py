@@ -1,7 +1,8 @@
 """The functions of OpenPCDet's iou3d_nms_cuda, with its names, arguments and outputs.
 
 Boxes are x, y, z of the center, dx, dy, dz, yaw. Overlaps are those of mmcv's iou3d, whose kernel
-is the same: corners up to 1 cm outside of a box count as inside.
+is the same: corners up to 1 cm outside of a box count as inside. Boxes whose dx or dy is not
+positive overlap none: their IoU is 0, for which OpenPCDet's kernels return up to 8e8.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def boxes_iou_bev(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
 
 
 def _areas(boxes: Tensor) -> Tensor:
-    return boxes[:, 3] * boxes[:, 4]
+    sides = boxes[:, 3:5]
+    return torch.where((sides <= 0).any(1), 0, sides.prod(1))
 
 
 def boxes_aligned_overlap_bev(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Tensor) -> None:

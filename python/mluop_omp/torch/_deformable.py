@@ -127,6 +127,7 @@ def backward(
     grad_samples = of_columns.reshape(N, groups, C // groups, -1, *offset.shape[2:])
     grad_flat = input.new_zeros(N, groups, C // groups, H * W)
     samples = grad_y = grad_x = grad_mask = torch.zeros_like(of_samples)
+    inside = torch.zeros_like(of_samples, dtype=torch.bool)
     for index, values, exists, corner_weight, (slope_y, slope_x) in _corners(
         input, offset, weight.shape[2:], geometry
     ):
@@ -137,8 +138,12 @@ def backward(
         grad_flat = grad_flat.scatter_add(3, where, share.reshape(where.shape))
         products = (grad_samples * values).sum(2, keepdim=True)
         grad_mask = grad_mask + of_pixel * products
-        grad_y = grad_y + of_samples * slope_y.unsqueeze(2) * products
-        grad_x = grad_x + of_samples * slope_x.unsqueeze(2) * products
+        grad_y = grad_y + slope_y.unsqueeze(2) * products
+        grad_x = grad_x + slope_x.unsqueeze(2) * products
+        inside = inside | exists.unsqueeze(2)
+    # Positions outside of the image have no terms.
+    grad_y, grad_x = (torch.where(inside, of_samples * slope, 0) for slope in (grad_y, grad_x))
+    grad_mask = torch.where(inside, grad_mask, 0)
     columns = _columns(samples * of_samples, geometry.groups)
     grad_filters = (grouped @ columns.transpose(2, 3)).sum(0)
     return (

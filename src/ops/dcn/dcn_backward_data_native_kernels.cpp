@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -258,8 +259,6 @@ class RangeScatter {
         found.mask += weights.of[corner] * product;
       }
       if (!has_offsets) continue;
-      found.y *= sample.mask;
-      found.x *= sample.mask;
       const bool adds = !unit.is_first_of_d;
       to[i] = {found.y + (adds ? to[i].y : 0), found.x + (adds ? to[i].x : 0),
                found.mask + (adds ? to[i].mask : 0)};
@@ -285,6 +284,21 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
 
 MLUOP_SELECT_BY_ELEMENT(scatter, ScatterArgs);
 
+// Whether a sample is at a position of the input.
+template <class T>
+bool is_inside(const Args& args, int64_t s) {
+  const int64_t pixel = s / args.S(), k = s % args.K();
+  const T* const offset = static_cast<const T*>(args.offset) + 2 * s;
+  const auto is_position = [](int64_t first, int64_t origin, T to_add, int64_t extent) {
+    const float position = static_cast<float>(first) + static_cast<float>(origin) + to_f32(to_add);
+    return position > -1 && position < static_cast<float>(extent);
+  };
+  return is_position(pixel / args.Wo % args.Ho * args.stride_h, k / args.kernel_w * args.dilation_h - args.pad_top,
+                     offset[0], args.H) &&
+         is_position(pixel % args.Wo * args.stride_w, k % args.kernel_w * args.dilation_w - args.pad_left,
+                     offset[1], args.W);
+}
+
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t K = args.K(), S = args.S(), stride = args.pixels() * S;
@@ -296,6 +310,12 @@ void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
         for (int64_t range = 1; range < ranges; ++range) {
           const SampleGradient& next = args.partials[range * stride + s];
           sum = {sum.y + next.y, sum.x + next.x, sum.mask + next.mask};
+        }
+        const float mask = args.mask == nullptr ? 1 : to_f32(static_cast<const T*>(args.mask)[s]);
+        // Positions outside of the image have no terms, whose product with the mask may be NaN.
+        if (std::isfinite(mask) || is_inside<T>(args, s)) {
+          sum.y *= mask;
+          sum.x *= mask;
         }
         T* const offset = static_cast<T*>(args.grad_offset) + 2 * s;
         round_to(sum.y, offset);

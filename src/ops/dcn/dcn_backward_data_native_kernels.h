@@ -143,7 +143,7 @@ struct FindRowsArgs : BackwardDataArgs {
 };
 RangeKernel<FindRowsArgs> find_rows_kernel(mluOpDataType_t dtype);
 
-// The gradients of an offset and of an element of the mask.
+// The gradients of an offset, without the factor mask, and of an element of the mask.
 struct SampleGradient {
   float y, x, mask;
 };
@@ -160,7 +160,8 @@ struct ScatterArgs : BackwardDataArgs {
 };
 RangeKernel<ScatterArgs> scatter_kernel(mluOpDataType_t dtype);
 
-// Work items: output pixels. Adds the partial sums of a sample in the order of their ranges.
+// Work items: output pixels. Adds the partial sums of a sample in the order of their ranges, and multiplies those
+// of its offset by the mask.
 struct CombineArgs : BackwardDataArgs {
   const Division& division;
   const SampleGradient* partials;

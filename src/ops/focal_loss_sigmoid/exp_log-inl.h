@@ -27,11 +27,11 @@ HWY_INLINE hn::Vec<D> linear(D d, hn::Vec<D> x, float a, float b) {
   return hn::Add(hn::Mul(hn::Set(d, a), x), hn::Set(d, b));
 }
 
-// exp(x) for x <= 0; 0 for x < -87, where it would be subnormal soon. Unspecified for NaN.
+// exp(x) for x <= 0; 0 where it is below 2^-126. Unspecified for NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
-  const auto least = hn::Set(d, -87.0F);
+  const auto least = hn::Set(d, -0x1.5d589ep6F);
   const auto limited = hn::Max(x, least);
   // The sum with it has no fraction: the exponent, in its lowest bits.
   const auto shift = hn::Set(d, 0x1.8p23F);

@@ -26,19 +26,19 @@ using D = hn::CappedTag<float, ComputeTile<float>::kMaxLanes>;
 using V = hn::Vec<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// Powers of probabilities with one exponent.
-class Power {
+// Square roots of powers of probabilities with one exponent.
+class RootOfPower {
  public:
-  explicit Power(float exponent) : exponent_(exponent) {}
+  explicit RootOfPower(float exponent) : exponent_(exponent) {}
 
   HWY_INLINE V operator()(V base) const {
     const D d;
     // The exponent of nearly all networks.
-    if (exponent_ == 2) return hn::Mul(base, base);
+    if (exponent_ == 2) return base;
     const auto least = hn::Set(d, std::numeric_limits<float>::min());
     const auto log = log_of_probability(d, hn::Max(base, least));
-    const auto power = exp_of_negative(d, hn::Mul(hn::Set(d, exponent_), log));
-    return hn::IfThenElse(hn::Lt(base, least), hn::Set(d, exponent_ == 0 ? 1.0F : 0.0F), power);
+    const auto root = exp_of_negative(d, hn::Mul(hn::Set(d, exponent_ / 2), log));
+    return hn::IfThenElse(hn::Lt(base, least), hn::Set(d, exponent_ == 0 ? 1.0F : 0.0F), root);
   }
 
  private:
@@ -60,7 +60,7 @@ HWY_INLINE V sigmoid(V x) {
 template <bool kIsLoss>
 class Elements {
  public:
-  explicit Elements(const Args& args) : alpha_(args.alpha), gamma_(args.gamma), power_(args.gamma) {}
+  explicit Elements(const Args& args) : alpha_(args.alpha), gamma_(args.gamma), root_(args.gamma) {}
 
   HWY_INLINE V operator()(V p, hn::Mask<D> is_target, V weight) const {
     const D d;
@@ -69,14 +69,16 @@ class Elements {
     const auto log = log_of_probability(d, hn::Max(right, hn::Set(d, std::numeric_limits<float>::min())));
     // The derivative of a target is negative, as is the logarithm of a loss.
     const auto share = hn::IfThenElse(is_target, hn::Set(d, kIsLoss ? alpha_ : -alpha_), hn::Set(d, 1 - alpha_));
-    const auto factor = hn::Mul(hn::Mul(weight, share), power_(wrong));
     const auto term = kIsLoss ? hn::Neg(log) : hn::Sub(wrong, hn::Mul(hn::Set(d, gamma_), hn::Mul(right, log)));
-    return hn::IfThenElse(hn::IsNaN(p), p, hn::Mul(factor, term));
+    // The power may be below the normal numbers where the product is not.
+    const auto root = root_(wrong);
+    const auto product = hn::Mul(hn::Mul(hn::Mul(hn::Mul(weight, share), term), root), root);
+    return hn::IfThenElse(hn::IsNaN(p), p, product);
   }
 
  private:
   float alpha_, gamma_;
-  Power power_;
+  RootOfPower root_;
 };
 
 // Writes what the elements [first, first + count) have of their rows.

@@ -63,7 +63,7 @@ Rectangle rectangle_of(const Args& args, const float* box) {
       return {{box[0] - box[3] / 2, box[1] - box[4] / 2, box[0] + box[3] / 2, box[1] + box[4] / 2},
               box[3] * box[4]};
   }
-  made.area = (made.max_x - made.min_x + args.offset) * (made.max_y - made.min_y + args.offset);
+  made.area = area_of(made, args.offset);
   return made;
 }
 
@@ -119,8 +119,7 @@ float iou_over_least(float intersection, float area_a, float area_b) {
 bool suppresses_rectangle(const void* opaque, int64_t kept, int64_t other) {
   const PairTest& test = *static_cast<const PairTest*>(opaque);
   const Rectangle &a = test.candidates.rectangles[kept], &b = test.candidates.rectangles[other];
-  const float intersection = shared_area(a, b, test.offset);
-  return intersection / (a.area + b.area - intersection) > test.iou_threshold;
+  return iou_of(shared_area(a, b, test.offset), a.area, b.area) > test.iou_threshold;
 }
 
 bool suppresses_upright(const void* opaque, int64_t kept, int64_t other) {

@@ -52,13 +52,10 @@ struct Test {
   float iou_threshold;
 };
 
-float area(const Bounds& box) { return (box.max_x - box.min_x) * (box.max_y - box.min_y); }
-
 bool suppresses(const void* opaque, int64_t kept, int64_t other) {
   const Test& test = *static_cast<const Test*>(opaque);
   const Bounds a = test.boxes[kept], b = test.boxes[other];
-  const float overlap = shared_area(a, b, 0);
-  return overlap / (area(a) + area(b) - overlap) >= test.iou_threshold;
+  return iou_of(shared_area(a, b, 0), area_of(a, 0), area_of(b, 0)) >= test.iou_threshold;
 }
 
 // Writes the outputs.

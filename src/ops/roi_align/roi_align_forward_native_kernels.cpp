@@ -22,23 +22,31 @@ using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// to[0, count) = the sum of the taps' weights times from[pixel * stride + 0 .. count), divided by `divisor`, in
-// vectors of kLanes lanes at most. The last vector overlaps the one before it. `taps` has one or more. T and From:
-// an element type.
-template <size_t kLanes, class T, class From>
-HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int64_t count, float divisor, T* to) {
+// The finite number next to a quotient if the dividend is finite; else the dividend.
+template <class D>
+HWY_INLINE hn::Vec<D> divide(D d, hn::Vec<D> dividend, float divisor) {
+  const auto quotient = hn::Div(dividend, hn::Set(d, divisor)), largest = hn::Set(d, hwy::HighestValue<float>());
+  return hn::IfThenElse(hn::Le(hn::Abs(dividend), largest), hn::Clamp(quotient, hn::Neg(largest), largest),
+                        dividend);
+}
+
+// to[0, count) = finish(d, the sum of the taps' weights times from[pixel * stride + 0 .. count)), in vectors of
+// kLanes lanes at most. The last vector overlaps the one before it. `taps` has one or more. T and From: an element
+// type.
+template <size_t kLanes, class T, class From, class Finish>
+HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int64_t count, const Finish& finish,
+                        T* to) {
   const hn::CappedTag<float, kLanes> d;
   constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
   if constexpr (lanes > 1) {
-    if (count < lanes) return combine<lanes / 2>(taps, from, stride, count, divisor, to);
+    if (count < lanes) return combine<lanes / 2>(taps, from, stride, count, finish, to);
   }
-  const auto divisors = hn::Set(d, divisor);
   for (int64_t i = 0;; i = std::min(i + lanes, count - lanes)) {
     auto sum = hn::Mul(hn::Set(d, taps.begin->weight), load_f32(d, from + taps.begin->pixel * stride + i));
     for (const Tap* tap = taps.begin + 1; tap != taps.end; ++tap) {
       sum = hn::Add(sum, hn::Mul(hn::Set(d, tap->weight), load_f32(d, from + tap->pixel * stride + i)));
     }
-    store_f32(hn::Div(sum, divisors), d, to + i);
+    store_f32(finish(d, sum), d, to + i);
     if (i + lanes >= count) return;
   }
 }
@@ -79,16 +87,19 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const P
   const int64_t inner = pixels.stride, columns = tables.x.count(roi);
   const T* const from = pixels.first + (tables.y.first(roi) * args.W + tables.x.first(roi)) * inner;
   T* to = static_cast<T*>(args.output) + channels.first_bin(args, roi);
+  const auto keep = [](auto, auto sum) HWY_ATTR { return sum; };
+  const auto to_mean = [divisor = tables.divisors[roi]](auto d, auto sum)
+                           HWY_ATTR { return divide(d, sum, divisor); };
   for (int64_t p = 0; p < args.PH; ++p) {
     const Taps rows = tables.y.taps(roi, p);
     if (rows.count() > 0 && columns > 0) {
       if constexpr (kOfChannels) {
         for (int64_t x = 0; x < columns; ++x) {
-          combine<kLanes>(rows, from + x * inner, args.W * inner, channels.count, 1,
+          combine<kLanes>(rows, from + x * inner, args.W * inner, channels.count, keep,
                           tile.row + x * channels.count);
         }
       } else {
-        combine<kLanes>(rows, from, args.W, columns, 1, tile.row);
+        combine<kLanes>(rows, from, args.W, columns, keep, tile.row);
       }
     }
     for (int64_t q = 0; q < args.PW; ++q, to += args.inner()) {
@@ -97,10 +108,10 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const P
         std::fill_n(tile.bin, channels.count, 0.0F);
         store_bin(args, tile.bin, channels.count, to);
       } else if (kOfChannels && !args.channels_last) {
-        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, tables.divisors[roi], tile.bin);
+        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, to_mean, tile.bin);
         store_bin(args, tile.bin, channels.count, to);
       } else {
-        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, tables.divisors[roi], to);
+        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, to_mean, to);
       }
     }
   }

@@ -74,11 +74,11 @@ int64_t gradient_range(const Args& args, int64_t bytes, bool has_sums) {
   return range;
 }
 
-void fill_tables(Context& context, const Args& args, const Tables& tables) {
+void fill_tables(Context& context, const Args& args, const Tables& tables, bool is_forward) {
   constexpr int64_t kRoiBytes = 4096;
   FirstBadItem first_bad;
   launch(context, "fill", choose_task_dim(args.R, args.R * kRoiBytes), Evenly{args.R}, fill_kernel(args.dtype),
-         {args, tables, first_bad});
+         {args, tables, is_forward, first_bad});
   if (!first_bad.found()) return;
   const int64_t r = first_bad.item();
   const float image = dispatch_dtype(
@@ -108,7 +108,7 @@ void run_forward(Call& call, const ForwardArgs& args) {
   const PoolArgs pooled{args, tables, division, block, is_copied ? scratch.copies : nullptr};
   const int64_t items = ranges * pooled.roi_blocks();
   call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
-  fill_tables(context, args, tables);
+  fill_tables(context, args, tables, true);
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
   launch_dynamic(context, "pool", task_dim, chunks, Evenly{items}, pool_kernel(args), pooled);
 }
@@ -125,7 +125,7 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, division.range));
   const Scratch scratch(arena, args, task_dim, division.range);
   call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
-  fill_tables(context, args, scratch.tables);
+  fill_tables(context, args, scratch.tables, false);
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
   launch_dynamic(context, "add", task_dim, chunks, Evenly{items}, add_kernel(args),
                  {args, scratch.tables, division, has_sums ? scratch.sums : nullptr});

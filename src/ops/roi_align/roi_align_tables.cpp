@@ -1,6 +1,7 @@
 #include "ops/roi_align/roi_align_tables.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ops/roi_align/roi_align_geometry.h"
 
@@ -36,6 +37,11 @@ class TapWriter {
   Tap *begin_, *end_;
 };
 
+// The largest 2^-i that is at most 1 / count.
+float inverse_power_of_two(int64_t count) {
+  return 1 / static_cast<float>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
+}
+
 template <class T>
 void fill(const FillArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t r = begin; r < end; ++r) {
@@ -44,11 +50,14 @@ void fill(const FillArgs& args, int64_t begin, int64_t end, Task&) {
     if (!(image >= 0 && image < static_cast<float>(args.B))) return args.first_bad.report(r);
     const Roi roi(args, box);
     args.tables.images[r] = static_cast<int32_t>(image);
-    args.tables.divisors[r] = roi.divisor();
     // Maxima have no weights.
     if (args.mode == PoolMode::kMax) continue;
-    args.tables.y.fill(r, roi.y);
-    args.tables.x.fill(r, roi.x);
+    // Half for the roundings of sums.
+    const float of_y = args.is_forward ? inverse_power_of_two(roi.y.samples) / 2 : 1;
+    const float of_x = args.is_forward ? inverse_power_of_two(roi.x.samples) : 1;
+    args.tables.divisors[r] = roi.divisor() * of_y * of_x;
+    args.tables.y.fill(r, roi.y, of_y);
+    args.tables.x.fill(r, roi.x, of_x);
   }
 }
 
@@ -62,7 +71,7 @@ AxisTable::AxisTable(Arena& arena, int64_t rois, int64_t bins, int64_t pixels, i
       first_(arena.take<int32_t>("first pixels", {rois})),
       count_(arena.take<int32_t>("numbers of pixels", {rois})) {}
 
-void AxisTable::fill(int64_t roi, const RoiAxis& axis) const {
+void AxisTable::fill(int64_t roi, const RoiAxis& axis, float scale) const {
   Tap* const taps = taps_ + roi * capacity_;
   int32_t* const starts = starts_ + roi * (bins_ + 1);
   Tap* end = taps;
@@ -82,7 +91,10 @@ void AxisTable::fill(int64_t roi, const RoiAxis& axis) const {
       std::minmax_element(taps, end, [](const Tap& a, const Tap& b) { return a.pixel < b.pixel; });
   first_[roi] = end == taps ? 0 : lowest->pixel;
   count_[roi] = end == taps ? 0 : highest->pixel - lowest->pixel + 1;
-  for (Tap* tap = taps; tap != end; ++tap) tap->pixel -= first_[roi];
+  for (Tap* tap = taps; tap != end; ++tap) {
+    tap->pixel -= first_[roi];
+    tap->weight *= scale;
+  }
 }
 
 Tables::Tables(Arena& arena, const Args& args)

@@ -41,8 +41,8 @@ class AxisTable {
   int64_t first(int64_t roi) const { return first_[roi]; }
   int64_t count(int64_t roi) const { return count_[roi]; }
 
-  // Writes the row of a RoI.
-  void fill(int64_t roi, const RoiAxis& axis) const;
+  // Writes the row of a RoI, whose weights are multiplied by `scale`.
+  void fill(int64_t roi, const RoiAxis& axis, float scale) const;
 
  private:
   int64_t bins_, capacity_;
@@ -52,6 +52,7 @@ class AxisTable {
 };
 
 struct Tables {
+  // In a forward pass, powers of two scale weights and divisors of a RoI: sums of finite pixels are finite.
   Tables(Arena& arena, const Args& args);
 
   int32_t* images;  // [R]
@@ -61,6 +62,7 @@ struct Tables {
 
 struct FillArgs : Args {
   const Tables& tables;
+  bool is_forward;
   FirstBadItem& first_bad;  // a RoI whose image does not exist
 };
 

@@ -10,6 +10,7 @@
 
 #include "core/simd.h"
 #include "ops/soft_nms/soft_nms_native_kernels.h"
+#include "primitives/box_bounds.h"
 #include "team/split.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -46,8 +47,8 @@ HWY_INLINE Summary summary_of(const Candidates& all, const Range& boxes) {
   return {hn::GetLane(hn::MinOfLanes(d, min)), hn::GetLane(hn::MaxOfLanes(d, max))};
 }
 
-HWY_INLINE float area_of(const float* box, float offset) {
-  return (box[2] - box[0] + offset) * (box[3] - box[1] + offset);
+HWY_INLINE float box_area(const float* box, float offset) {
+  return area_of({box[0], box[1], box[2], box[3]}, offset);
 }
 
 void load(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
@@ -60,7 +61,7 @@ void load(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
       all.y1[i] = box[1];
       all.x2[i] = box[2];
       all.y2[i] = box[3];
-      all.areas[i] = area_of(box, args.offset);
+      all.areas[i] = box_area(box, args.offset);
       all.scores[i] = args.scores[i];
       all.indices[i] = static_cast<int32_t>(i);
     }
@@ -144,7 +145,7 @@ void decay(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   const float* chosen = args.dets + (all.chosen - 1) * kColumns;
   const V x1 = hn::Set(d, chosen[0]), y1 = hn::Set(d, chosen[1]);
   const V x2 = hn::Set(d, chosen[2]), y2 = hn::Set(d, chosen[3]);
-  const V area = hn::Set(d, area_of(chosen, args.offset)), offset = hn::Set(d, args.offset);
+  const V area = hn::Set(d, box_area(chosen, args.offset)), offset = hn::Set(d, args.offset);
   const float weight_of_0 = gaussian_weight(0, args.sigma);
   const auto overlap = [&](V low, V high, const float* lows, const float* highs) {
     const V last = first_min(high, hn::LoadU(d, highs)), first = first_max(low, hn::LoadU(d, lows));

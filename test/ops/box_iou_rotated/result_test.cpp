@@ -164,7 +164,7 @@ TEST(OpsBoxIouRotated, DegenerateAndNotFinite) {
       {{0, 0, 1, 0, 0}, 0},
       {{0, 0, -1, 1, 0}, 0},
       {{0, 0, 1, -1, 0}, 0},
-      {{0, 0, -1, -1, 0}, 1},
+      {{0, 0, -1, -1, 0}, 0},
       // Areas just below and above 1e-14.
       {{0, 0, 9.9e-8F, 1e-7F, 0}, 0},
       {{0, 0, 1.01e-7F, 1e-7F, 0}, 1.01e-14F},
@@ -179,7 +179,7 @@ TEST(OpsBoxIouRotated, DegenerateAndNotFinite) {
       {{0, -kInfinity, 1, 1, 0}, 0},
       {{0, 0, kInfinity, 1, 0}, 0},
       {{0, 0, kInfinity, kInfinity, 0}, 0},
-      {{0, 0, kInfinity, 0, 0}, kNan},
+      {{0, 0, kInfinity, 0, 0}, 0},
       {{0, 0, 1, 1, kInfinity}, 0},
       {{0, 0, 3e38F, 3e38F, 0}, 0},
   };

@@ -2,6 +2,7 @@
 // results that no task division changes. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -90,6 +91,37 @@ TEST(OpsDcn, GradientsAtPixels) {
     EXPECT_EQ(run(made, "grad_offset"), (std::vector<float>{-8, 8, -100, 80, 0, 0}));
     EXPECT_EQ(run(made, "grad_mask"), (std::vector<float>{8, 200, 0}));
   }
+}
+
+// The mask is a factor of the gradients of offsets; a position outside of the image has none.
+TEST(OpsDcn, MasksThatAreNotFinite) {
+  for (const auto dtype : kFloatingDtypes) {
+    Case made = make_case("dcn_backward_data", dtype, sizes_of_one(1, 3));
+    set_values(made, "input", std::vector<float>{4, 8, 16});
+    set_values(made, "filter", std::vector<float>{2});
+    set_values(made, "mask", std::vector<float>{kInfinity, -kInfinity, kNan});
+    set_values(made, "offset", std::vector<float>{0, 0, 0, 0.25F, 0, -3});
+    set_values(made, "grad_output", std::vector<float>{1, 10, 100});
+    EXPECT_EQ(run(made, "grad_offset"), (std::vector<float>{-kInfinity, kInfinity, kInfinity, -kInfinity, 0, 0}));
+    EXPECT_EQ(run(made, "grad_mask"), (std::vector<float>{8, 200, 0}));
+    expect_oracle(made);
+    set_values(made, "offset", std::vector<float>{0, 3, kNan, 0, 0, 0});
+    const std::vector<float> found = run(made, "grad_offset");
+    EXPECT_EQ(std::vector<float>(found.begin(), found.end() - 2), (std::vector<float>(4)));
+    EXPECT_TRUE(std::isnan(found[4]) && std::isnan(found[5]));
+  }
+  // Several ranges of channels, whose sums have both signs.
+  Case made = make_case("dcn_backward_data", MLUOP_DTYPE_FLOAT,
+                        {{"h", 12}, {"w", 14}, {"ci", 300}, {"co", 7}, {"groups", 1}, {"deformable_groups", 2}});
+  std::vector<float> mask = floats_of(made, "mask"), offset = floats_of(made, "offset");
+  const float specials[] = {kInfinity, kNan, -kInfinity};
+  for (size_t i = 0; i < mask.size(); ++i) {
+    if (i % 2 == 0) mask[i] = specials[i / 2 % 3];
+    if (i % 5 == 0) offset[2 * i] = 100;
+  }
+  set_values(made, "mask", mask);
+  set_values(made, "offset", offset);
+  expect_oracle(made);
 }
 
 // A descriptor of the shape [0] stands for null: the data are neither read nor written.

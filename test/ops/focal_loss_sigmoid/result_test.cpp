@@ -68,6 +68,60 @@ TEST(OpsFocalLossSigmoid, LargeLogits) {
               "grad_input", {0, -0.25F, 0.75F, 0});
 }
 
+// A row of two classes of the same logit, of which the first is the target.
+float computed(const char* op, float logit, bool is_target, double gamma, double alpha, float weight = 1) {
+  Case made = make_case(op, MLUOP_DTYPE_FLOAT, {{"n", 1}, {"c", 2}, {"weighted", 1}});
+  made.parameters.set_real("gamma", gamma);
+  made.parameters.set_real("alpha", alpha);
+  set_values(made, "input", std::vector<float>{logit, logit});
+  set_values(made, "target", std::vector<int32_t>{0});
+  set_values(made, "weight", std::vector<float>{weight, weight});
+  const Handle handle;
+  const OperatorCall call(handle, made);
+  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  return call.floats(op == kForward ? "output" : "grad_input")[is_target ? 0 : 1];
+}
+
+// Around 2^-126, the least probability that is not 0: exp(-87.3365...).
+TEST(OpsFocalLossSigmoid, LeastProbabilities) {
+  float last = 80;
+  for (const float logit : {-86.99F, -87.0F, -87.00001F, -87.1F, -87.25F, -87.3F, -87.336F, -87.3365F}) {
+    const double p = 1 / (1 + std::exp(-double{logit}));
+    for (const double gamma : {0.0, 0.5, 2.0}) {
+      SCOPED_TRACE(testing::Message() << logit << ' ' << gamma);
+      EXPECT_NEAR(computed(kForward, logit, true, gamma, 1), -std::log(p), 1e-5);
+      EXPECT_NEAR(computed(kBackward, logit, true, gamma, 1), -1, 1e-6);
+    }
+    EXPECT_NEAR(computed(kBackward, logit, false, 0, 0) / p, 1, 1e-6) << logit;
+    const float loss = computed(kForward, logit, true, 0, 1);
+    EXPECT_GT(loss, last);
+    last = loss;
+  }
+  for (const float logit : {-87.34F, -88.0F, -103.0F, -1000.0F}) {
+    EXPECT_NEAR(computed(kForward, logit, true, 0, 1), 126 * std::log(2.0), 1e-5) << logit;
+    EXPECT_EQ(computed(kBackward, logit, false, 0, 0), 0) << logit;
+  }
+}
+
+// A product of a power below 2^-126 that is above it.
+TEST(OpsFocalLossSigmoid, SmallPowers) {
+  const struct {
+    float logit;
+    double gamma;
+    float weight;
+  } kTable[] = {{4.6F, 8900, 1},         {4.65F, 9500, 1},     {-46, 2, 0x1p100F},   {-46, 2, 0x1p80F},
+                {-45.5F, 2.5, 0x1p110F}, {-30, 3.5, 0x1p70F},  {-60, 1.5, 0x1p110F}, {-40, 3.25, 0x1p120F},
+                {3, 2000, 0x1p20F},      {0.5F, 250, 0x1p80F}, {-2, 0, 0x1p-120F}};
+  for (const auto& [logit, gamma, weight] : kTable) {
+    // As the operator does, which a large gamma shows.
+    const auto p = static_cast<float>(1 / (1 + std::exp(-double{logit})));
+    const double q = 1 - p, expected = weight * std::pow(double{p}, gamma) * (p - gamma * q * std::log(q));
+    SCOPED_TRACE(testing::Message() << logit << ' ' << gamma << ' ' << weight << ' ' << expected);
+    EXPECT_GE(expected, std::numeric_limits<float>::min());
+    EXPECT_NEAR(computed(kBackward, logit, false, gamma, 0, weight) / expected, 1, 2e-3);
+  }
+}
+
 TEST(OpsFocalLossSigmoid, TargetsOutOfRangeAreBackground) {
   for (const char* op : {kForward, kBackward}) {
     Case made = make_case(op, MLUOP_DTYPE_FLOAT, {{"n", 4}, {"c", 3}});

@@ -45,8 +45,8 @@ const Example kExamples[] = {
     {kNan, kApart, {1, 5, 0, 2, 3, 4}, {1, 1, 1, 1, 1, 1}},
     // Without overlap, but with an area.
     {0, kApart, {1, 5, 0, 2, 3, 4}, {6, 0, 0, 0, 0, 0}},
-    // The IoU of boxes without area is NaN.
-    {0, {1, 1, 1, 1, 0.5F, 1, 1, 1, 1, 0.5F}, {0, 1}, {1, 1}},
+    // The IoU of boxes without area is 0.
+    {0, {1, 1, 1, 1, 0.5F, 1, 1, 1, 1, 0.5F}, {0, 1}, {2, 0}},
 };
 
 TEST(OpsNmsMatch, WorkedExamples) {

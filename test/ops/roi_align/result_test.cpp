@@ -2,10 +2,12 @@
 // test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/call_errors.h"
@@ -115,6 +117,118 @@ TEST(OpsRoiAlign, Oracle) {
       }
     }
   }
+}
+
+// Means of finite pixels are finite, whatever their sums are: scaled pixels give scaled means.
+TEST(OpsRoiAlign, LargePixels) {
+  constexpr float kScale = 0x1p-20F, kLargest = std::numeric_limits<float>::max();
+  for (const int64_t nchw : {0, 1}) {
+    for (const int64_t r : {1, 40}) {
+      for (const int64_t ratio : {0, 1, 2, 3, 7}) {
+        Case made = make_case(kForward, MLUOP_DTYPE_FLOAT,
+                              {{"pool_mode", 1}, {"nchw", nchw}, {"sampling_ratio", ratio}, {"c", 19}, {"r", r}});
+        std::vector<float> large = floats_of(made, "input"), small;
+        for (size_t i = 0; i < large.size(); ++i) {
+          const float size = i % 5 == 0 ? 0.75F * kLargest : kLargest;
+          large[i] = i % 7 == 0 ? -size : size;
+          small.push_back(large[i] * kScale);
+        }
+        const auto means = [&](const std::vector<float>& pixels) {
+          set_values(made, "input", pixels);
+          const Handle handle;
+          const OperatorCall call(handle, made);
+          EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+          return call.floats("output");
+        };
+        const std::vector<float> found = means(large), scaled = means(small);
+        for (size_t i = 0; i < found.size(); ++i) {
+          const float expected = std::min(std::max(scaled[i] / kScale, -kLargest), kLargest);
+          ASSERT_EQ(found[i], expected) << nchw << ' ' << r << ' ' << ratio << ' ' << i;
+        }
+      }
+    }
+  }
+}
+
+// A sample of an image of one channel, in fp32 in the order of the definition; T: float, or double for the values
+// without rounding errors.
+template <class T>
+T sample_of(const std::vector<float>& image, int64_t H, int64_t W, float y, float x) {
+  if (!(y >= -1 && y <= static_cast<float>(H) && x >= -1 && x <= static_cast<float>(W))) return 0;
+  const auto low_of = [](float position, int64_t pixels) {
+    return std::min(static_cast<int64_t>(std::max(position, 0.0F)), pixels - 1);
+  };
+  const int64_t top = low_of(y, H), left = low_of(x, W);
+  const int64_t bottom = std::min(top + 1, H - 1), right = std::min(left + 1, W - 1);
+  const T of_bottom = top == H - 1 ? 0 : std::max(y, 0.0F) - static_cast<float>(top);
+  const T of_right = left == W - 1 ? 0 : std::max(x, 0.0F) - static_cast<float>(left);
+  const T of_top = 1 - of_bottom, of_left = 1 - of_right;
+  const auto term = [&](T weight, int64_t row, int64_t column) {
+    return weight * static_cast<T>(image[static_cast<size_t>(row * W + column)]);
+  };
+  return term(of_top * of_left, top, left) + term(of_top * of_right, top, right) +
+         term(of_bottom * of_left, bottom, left) + term(of_bottom * of_right, bottom, right);
+}
+
+// Which sample of the only bin of a box is the maximum: of equal ones, the first.
+template <class T>
+std::pair<float, float> argmax_of(const std::vector<float>& image, int64_t H, int64_t W, const float* box,
+                                  int ratio) {
+  const auto position = [&](float low, float high, int i) {
+    return low + (static_cast<float>(i) + 0.5F) * (high - low) / static_cast<float>(ratio);
+  };
+  T maximum = std::numeric_limits<float>::lowest();
+  std::pair<float, float> found = {-1, -1};
+  for (int i = 0; i < ratio * ratio; ++i) {
+    const float y = position(box[2], box[4], i / ratio), x = position(box[1], box[3], i % ratio);
+    const T value = sample_of<T>(image, H, W, y, x);
+    if (!(value > maximum)) continue;
+    maximum = value;
+    found = {y, x};
+  }
+  return found;
+}
+
+// Of samples that are equal in fp32, the first is the maximum. In double, others are: rounding errors make samples
+// equal, and equal samples differ.
+TEST(OpsRoiAlign, MaximaAreTheFirstInFp32) {
+  MLUOP_LABELS(kNotEmulated);
+  constexpr int64_t kBoxes = 100000, kSide = 8;
+  constexpr int kRatio = 3;
+  Case made = make_case(kForward, MLUOP_DTYPE_FLOAT,
+                        {{"b", 1},
+                         {"c", 1},
+                         {"h", kSide},
+                         {"w", kSide},
+                         {"r", kBoxes},
+                         {"ph", 1},
+                         {"pw", 1},
+                         {"pool_mode", 0},
+                         {"aligned", 0},
+                         {"sampling_ratio", kRatio}});
+  made.parameters.set_real("spatial_scale", 1);
+  auto random = seeded_random();
+  const auto below = [&](int count) { return static_cast<float>(random() % static_cast<unsigned>(count)); };
+  std::vector<float> image(kSide * kSide), boxes;
+  for (float& pixel : image) pixel = below(3) / 10;
+  for (int64_t r = 0; r < kBoxes; ++r) {
+    const float x = below(100) / 10 - 1, y = below(100) / 10 - 1;
+    boxes.insert(boxes.end(), {0, x, y, x + 1 + below(30) / 10, y + 1 + below(30) / 10});
+  }
+  set_values(made, "input", image);
+  set_values(made, "boxes", boxes);
+  const Handle handle;
+  const OperatorCall call(handle, made);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const std::vector<float> found_x = call.floats("argmax_x"), found_y = call.floats("argmax_y");
+  int64_t others_in_double = 0;
+  for (size_t r = 0; r < kBoxes; ++r) {
+    const std::pair found = {found_y[r], found_x[r]};
+    ASSERT_EQ(found, argmax_of<float>(image, kSide, kSide, &boxes[r * 5], kRatio)) << r;
+    if (found != argmax_of<double>(image, kSide, kSide, &boxes[r * 5], kRatio)) ++others_in_double;
+  }
+  EXPECT_GT(others_in_double, 0);
+  RecordProperty("others_in_double", static_cast<int>(others_in_double));
 }
 
 // NCHW without transposed pixels.
