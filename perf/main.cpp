@@ -118,7 +118,7 @@ int run(const Options& options) {
   }
   const auto cases = matching_cases(options.filter);
   if (cases.empty()) {
-    std::cerr << "mluop_perf: no case matches the filters. Run mluop_perf --list to list the cases.\n";
+    std::cerr << "mluop_perf: no case matches the filters. Run mluop_perf --list --all to list the cases.\n";
     return kBadUsage;
   }
   if (options.list) {
