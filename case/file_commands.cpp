@@ -70,6 +70,23 @@ bool is_wrong(const std::vector<Outcome>& outcomes) {
   });
 }
 
+// Throws Problem if the library refuses the case.
+void require_accepted(const Operator& op, const Case& the_case) {
+  int64_t bytes = 0;
+  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
+    for (const Tensor& tensor : *list) bytes += static_cast<int64_t>(byte_count(tensor));
+  }
+  byte_count({.dtype = MLUOP_DTYPE_UINT8, .dims = {bytes}, .place = {.field = "the tensors"}});
+  try {
+    const LoadedCase loaded(the_case);
+    Run(loaded, MLUOP_OMP_ALGORITHM_NATIVE).call();
+  } catch (const Problem&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail({}, op.name + " refuses a case of these sizes: " + error.what());
+  }
+}
+
 }  // namespace
 
 int show_command(const ShowCommand& command) {
@@ -107,10 +124,7 @@ int new_command(const NewCommand& command) {
     recipe.sizes[name] = value;
   }
   const Case the_case = op.make(recipe);
-  // Writes no case that cannot be run.
-  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
-    for (const Tensor& tensor : *list) byte_count(tensor);
-  }
+  require_accepted(op, the_case);
   if (command.output.empty()) {
     std::cout << text_of(the_case);
   } else {

@@ -191,7 +191,7 @@ class Run:
             raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
         self.model = head.get("model", str)
         self.seed = _number(head.get("seed", str), 10, f"{DESCRIPTION}: seed")
-        self.tensors = {}
+        self.tensors: dict[str, Recorded] = {}
         for item in head.objects("tensors"):
             recorded = _recorded(item)
             if recorded.has_values and f"{recorded.name}.npy" not in members:
