@@ -70,13 +70,15 @@ bool is_wrong(const std::vector<Outcome>& outcomes) {
   });
 }
 
-// Throws Problem if the library refuses the case.
+// Throws Problem if a run of the case would not have the memory, or the library refuses it.
 void require_accepted(const Operator& op, const Case& the_case) {
+  // Of the contents, and of the arguments and results of the call and of the oracle.
+  constexpr int64_t kCopies = 4;
   int64_t bytes = 0;
   for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
     for (const Tensor& tensor : *list) bytes += static_cast<int64_t>(byte_count(tensor));
   }
-  byte_count({.dtype = MLUOP_DTYPE_UINT8, .dims = {bytes}, .place = {.field = "the tensors"}});
+  byte_count({.dtype = MLUOP_DTYPE_UINT8, .dims = {kCopies * bytes}, .place = {.field = "the tensors of a run"}});
   try {
     const LoadedCase loaded(the_case);
     Run(loaded, MLUOP_OMP_ALGORITHM_NATIVE).call();
@@ -118,8 +120,12 @@ int new_command(const NewCommand& command) {
   }
   recipe.seed = command.seed;
   for (const auto& [name, value] : command.sizes) {
-    if (recipe.sizes.count(name) == 0) {
+    const auto size = std::ranges::find(op.sizes, name, &SizeRule::name);
+    if (size == op.sizes.end()) {
       fail({}, op.name + " has no size '" + name + "', expected some of " + names_of(op.sizes));
+    }
+    if (value == 0 && size->lowest > 0 && !size->is_extent) {
+      fail({}, "size " + name + " of " + op.name + " is 0, expected at least 1");
     }
     recipe.sizes[name] = value;
   }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -235,8 +234,7 @@ TEST_F(CaseFiles, NewCasesPass) {
   size_t written = 0, refused = 0;
   for (const Operator& op : operators()) {
     for (const SizeRule& size : op.sizes) {
-      const int64_t largest = size.is_extent ? 300 : INT32_MAX;
-      for (const int64_t value : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{3}, largest}) {
+      for (const int64_t value : {0, 1, 2, 3, 40}) {
         SCOPED_TRACE(op.name + ' ' + size.name + '=' + std::to_string(value));
         const std::string file = at("x.pb");
         fs::remove(file);
