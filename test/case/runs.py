@@ -233,6 +233,7 @@ def test_two_runs_of_one_report(run):
             assert is_passed(contents_of(report), case)
             process.kill()
         assert "1 passed" in run.run(case, "--json", report)
+        os.remove(report)
     # Reports that are no regular files are shared.
     for _ in range(2):
         run.run(case, "--json", "/dev/null", "--junit", "/dev/null")
