@@ -12,6 +12,15 @@ import xml.etree.ElementTree
 FILTERS = ["--filter", "*/ball_query/*", "--filter", "*/voxelization/*", "--filter", "*/knn/*"]
 
 
+class Process(subprocess.Popen):
+    """Ends if the test fails."""
+
+    def __exit__(self, kind, *others):
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *others)
+
+
 class Runner:
     def __init__(self, mluop_case, cases, folder):
         self.mluop_case, self.cases, self.folder = mluop_case, cases, folder
@@ -21,9 +30,7 @@ class Runner:
 
     def start(self, *arguments):
         command = [self.mluop_case, "run", *arguments]
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        return Process(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, *arguments, status=0):
         process = self.start(*arguments)
