@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <string_view>
 
+#include "case/files.h"
 #include "case/values.h"
 
 namespace mluop::cases {
@@ -96,22 +94,6 @@ Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count
   } else {
     draw<float>(random, count, put);
   }
-  return bytes;
-}
-
-std::string read_file(const std::string& file, const Place& place) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream contents;
-  // operator<< sets the failbit if the file is empty.
-  if (in && in.peek() != std::ifstream::traits_type::eof()) contents << in.rdbuf();
-  if (!in.is_open() || in.bad() || !contents) fail(place, "cannot read " + file);
-  return std::move(contents).str();
-}
-
-Bytes read_bytes(const std::string& file, const Place& place) {
-  const std::string contents = read_file(file, place);
-  Bytes bytes(contents.size());
-  if (!bytes.empty()) std::memcpy(bytes.data(), contents.data(), bytes.size());
   return bytes;
 }
 

@@ -11,10 +11,6 @@ namespace mluop::cases {
 // Bounds may be inverted. Integers are rounded down.
 Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count);
 
-// The contents of a file. Throw Problem if it cannot be read.
-std::string read_file(const std::string& file, const Place& place);
-Bytes read_bytes(const std::string& file, const Place& place);
-
 // `elements` of a tensor in `folder`, in which paths are relative. Elements without a source are uniform random
 // numbers from -1 to 1. Throws Problem if a file is missing, is not a regular file, or has another size.
 Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder);

@@ -3,7 +3,7 @@
 
 #include "case/commands.h"
 #include "case/comparison.h"
-#include "case/data.h"
+#include "case/files.h"
 #include "case/report.h"
 #include "case/values.h"
 

@@ -70,6 +70,25 @@ bool is_wrong(const std::vector<Outcome>& outcomes) {
   });
 }
 
+// Throws Problem if a run of the case would not have the memory, or the library refuses it.
+void require_accepted(const Operator& op, const Case& the_case) {
+  // Of the contents, and of the arguments and results of the call and of the oracle.
+  constexpr int64_t kCopies = 4;
+  int64_t bytes = 0;
+  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
+    for (const Tensor& tensor : *list) bytes += static_cast<int64_t>(byte_count(tensor));
+  }
+  byte_count({.dtype = MLUOP_DTYPE_UINT8, .dims = {kCopies * bytes}, .place = {.field = "the tensors of a run"}});
+  try {
+    const LoadedCase loaded(the_case);
+    Run(loaded, MLUOP_OMP_ALGORITHM_NATIVE).call();
+  } catch (const Problem&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail({}, op.name + " refuses a case of these sizes: " + error.what());
+  }
+}
+
 }  // namespace
 
 int show_command(const ShowCommand& command) {
@@ -101,16 +120,17 @@ int new_command(const NewCommand& command) {
   }
   recipe.seed = command.seed;
   for (const auto& [name, value] : command.sizes) {
-    if (recipe.sizes.count(name) == 0) {
+    const auto size = std::ranges::find(op.sizes, name, &SizeRule::name);
+    if (size == op.sizes.end()) {
       fail({}, op.name + " has no size '" + name + "', expected some of " + names_of(op.sizes));
+    }
+    if (value == 0 && size->lowest > 0 && !size->is_extent) {
+      fail({}, "size " + name + " of " + op.name + " is 0, expected at least 1");
     }
     recipe.sizes[name] = value;
   }
   const Case the_case = op.make(recipe);
-  // Writes no case that cannot be run.
-  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
-    for (const Tensor& tensor : *list) byte_count(tensor);
-  }
+  require_accepted(op, the_case);
   if (command.output.empty()) {
     std::cout << text_of(the_case);
   } else {

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 
+#include "case/files.h"
 #include "case/values.h"
 
 namespace mluop::cases {
@@ -29,9 +31,11 @@ class HeaderParser {
     std::optional<std::string> type;
     std::optional<bool> fortran_order;
     std::optional<Dims> shape;
+    std::set<std::string> keys;
     expect('{');
     while (!take('}')) {
       const std::string key = text();
+      if (!keys.insert(key).second) invalid("the key '" + key + "' occurs twice");
       expect(':');
       if (key == "descr") {
         type = element_type();
@@ -214,11 +218,11 @@ NpyArray read_npy(const std::string& file) {
 
 void write_npy(const std::string& file, std::string_view type, const Dims& shape,
                std::span<const std::byte> bytes) {
-  std::ofstream out(file, std::ios::binary);
-  out << npy_header(type, shape);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  OutputFile out(file);
+  out.write(npy_header(type, shape));
+  out.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   out.close();
-  if (!out) fail({}, "cannot write " + file);
+  out.commit();
 }
 
 }  // namespace mluop::cases

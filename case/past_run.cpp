@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "case/data.h"
+#include "case/files.h"
 #include "case/json.h"
 #include "case/report.h"
 
@@ -58,12 +58,12 @@ Outcome outcome_of(const Json& json) {
 
 // A report whose list may end after any of its lines, of which the last may be cut.
 Json parse_report(const std::string& contents, const Place& place) {
-  Json report = Json::parse(contents, nullptr, false);
+  Json report = parse_json(contents, place, false);
   std::string complete = contents;
   for (int attempt = 0; attempt < 2 && report.is_discarded(); ++attempt) {
     if (attempt > 0) complete.resize(std::min(complete.rfind('\n'), complete.size()));
     if (complete.ends_with(',')) complete.pop_back();
-    report = Json::parse(complete + "]}", nullptr, false);
+    report = parse_json(complete + "]}", place, false);
   }
   if (report.is_discarded()) fail(place, "is not a report of mluop_case run --json");
   return report;

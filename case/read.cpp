@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "case/case_folder.h"
-#include "case/data.h"
 #include "case/elements.h"
+#include "case/files.h"
 #include "case/operators.h"
 #include "case/text_parser.h"
 #include "mlu_op_test.pb.h"

@@ -5,6 +5,7 @@
 #include "case/assemble.h"
 #include "case/case_folder.h"
 #include "case/data.h"
+#include "case/files.h"
 #include "case/json.h"
 #include "case/npy.h"
 #include "case/operators.h"
@@ -221,7 +222,7 @@ Case read_folder(const std::string& folder, const FolderSettings& settings) {
   }
   Json json;
   try {
-    json = Json::parse(read_file(file, {file}));
+    json = parse_json(read_file(file, {file}), {file});
   } catch (const Json::parse_error& error) {
     fail({file}, error.what());
   }

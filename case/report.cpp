@@ -1,14 +1,12 @@
 #include "case/report.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
 #include <string_view>
 
 #include "case/json.h"
-#include "case/write.h"
 
 namespace mluop::cases {
 namespace {
@@ -16,6 +14,9 @@ namespace {
 // Names of Status, in its order: in lines and in JSON.
 constexpr const char* kLineNames[] = {"PASS ", "FAIL ", "ERROR"};
 constexpr std::string_view kJsonNames[] = {"passed", "failed", "invalid"};
+
+// The end of a report in JSON.
+constexpr auto kEnd = "\n]}\n";
 
 // The judgments of all outputs, or of those that failed, in one line.
 std::string judgments_of(const Outcome& outcome) {
@@ -125,16 +126,6 @@ std::string lines_of(const std::vector<Outcome>& outcomes) {
   return lines;
 }
 
-// A reader sees the former contents or these, also if the process is killed.
-void replace_file(const std::string& file, const std::string& contents) {
-  // For a link, the file that it names.
-  const std::string target = std::filesystem::canonical(file).string(), temporary = target + ".part";
-  write_file(temporary, contents);
-  std::error_code error;
-  std::filesystem::rename(temporary, target, error);
-  if (error) fail({}, "cannot write " + file + ": " + error.message());
-}
-
 }  // namespace
 
 std::string_view name_of(Status status) { return kJsonNames[static_cast<size_t>(status)]; }
@@ -220,37 +211,40 @@ void write_junit(const std::string& file, const std::vector<Outcome>& outcomes, 
 }
 
 JsonReport::JsonReport(const std::string& file, const RunOptions& options, const std::vector<Outcome>& kept)
-    : file_(file), head_("{\"settings\": " + settings_json(options) + ", \"cases\": [") {
-  const std::string begin = head_ + lines_of(kept);
-  if (!kept.empty() && std::filesystem::is_regular_file(file)) {
-    replace_file(file, begin);
-    out_.open(file, std::ios::binary | std::ios::app);
-  } else {
-    out_.open(file, std::ios::binary);
-    out_ << begin << std::flush;
-  }
-  empty_ = kept.empty();
-  if (!out_) fail({}, "cannot write " + file);
+    : file_(file),
+      head_("{\"settings\": " + settings_json(options) + ", \"cases\": ["),
+      out_(file),
+      empty_(kept.empty()) {
+  out_.write(head_ + lines_of(kept));
+  out_.commit_exclusively();
 }
 
 // A report that a failure ends is valid, too.
 JsonReport::~JsonReport() {
-  if (out_.is_open()) out_ << "\n]}\n";
+  if (!finished_) append(kEnd);
+}
+
+void JsonReport::append(const std::string& text) {
+  try {
+    if (!failed_) out_.write(text);
+  } catch (const Problem&) {
+    failed_ = true;
+  }
 }
 
 void JsonReport::add(const Outcome& outcome) {
-  out_ << (empty_ ? "\n" : ",\n") << json_line(outcome) << std::flush;
+  append((empty_ ? "\n" : ",\n") + json_line(outcome));
   empty_ = false;
 }
 
 void JsonReport::finish() {
-  out_ << "\n]}\n";
-  out_.close();
-  if (!out_) fail({}, "cannot write " + file_);
+  finished_ = true;
+  append(kEnd);
+  if (failed_) fail({}, "cannot write " + file_);
 }
 
 void JsonReport::rewrite(const std::vector<Outcome>& outcomes) const {
-  if (std::filesystem::is_regular_file(file_)) replace_file(file_, head_ + lines_of(outcomes) + "\n]}\n");
+  if (is_replaceable(file_)) write_file(file_, head_ + lines_of(outcomes) + kEnd);
 }
 
 }  // namespace mluop::cases

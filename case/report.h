@@ -1,12 +1,12 @@
 // What a run of cases reports: lines, JUnit XML and JSON.
 #pragma once
 
-#include <fstream>
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "case/files.h"
 #include "case/runner.h"
 
 namespace mluop::cases {
@@ -38,7 +38,7 @@ std::string settings_json(const RunOptions& options);
 class JsonReport {
  public:
   // The list begins with `kept`. A regular file then has either its former contents or these, whenever the run is
-  // killed. Throws Problem if the file cannot be written.
+  // killed. Throws Problem if the file cannot be written, or another process writes a report to it.
   explicit JsonReport(const std::string& file, const RunOptions& options = {},
                       const std::vector<Outcome>& kept = {});
   JsonReport(const JsonReport&) = delete;
@@ -52,9 +52,12 @@ class JsonReport {
   void rewrite(const std::vector<Outcome>& outcomes) const;
 
  private:
+  // A failure is reported by finish(): the run goes on.
+  void append(const std::string& text);
+
   std::string file_, head_;
-  std::ofstream out_;
-  bool empty_ = true;
+  OutputFile out_;
+  bool empty_, finished_ = false, failed_ = false;
 };
 
 // "diff1 1.2e-08 (<= 3e-03), diff2 ..."

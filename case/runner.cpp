@@ -8,6 +8,7 @@
 
 #include "case/call.h"
 #include "case/data.h"
+#include "case/files.h"
 #include "case/read.h"
 #include "case/timing.h"
 #include "case/values.h"

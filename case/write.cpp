@@ -3,8 +3,8 @@
 #include <google/protobuf/text_format.h>
 
 #include <cmath>
-#include <fstream>
 
+#include "case/files.h"
 #include "case/read.h"
 #include "case/values.h"
 #include "mlu_op_test.pb.h"
@@ -151,13 +151,6 @@ std::string text_of(const Case& the_case) {
   std::string text;
   printer.PrintToString(node_of(the_case), &text);
   return text;
-}
-
-void write_file(const std::string& file, std::string_view contents) {
-  std::ofstream out(file, std::ios::binary);
-  out << contents;
-  out.close();
-  if (!out) fail({}, "cannot write " + file);
 }
 
 void write_case(const Case& the_case, const std::string& file) {

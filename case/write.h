@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "case/model.h"
 
@@ -12,6 +11,5 @@ namespace mluop::cases {
 std::string text_of(const Case& the_case);
 // Binary for files whose name ends in .pb, else text. Throws Problem if the file cannot be written.
 void write_case(const Case& the_case, const std::string& file);
-void write_file(const std::string& file, std::string_view contents);
 
 }  // namespace mluop::cases

@@ -3,6 +3,7 @@
 
 #include "case/call.h"
 #include "case/case_folder.h"
+#include "case/files.h"
 #include "case/json.h"
 #include "case/npy.h"
 #include "case/values.h"

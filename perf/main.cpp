@@ -3,16 +3,16 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
-#include <stdexcept>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "case/files.h"
 #include "perf/google_benchmark.h"
 #include "perf/options.h"
 #include "perf/support/fma_peak.h"
@@ -63,10 +63,9 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
     write_comparison(std::cout, *old_run, report);
   }
   if (!options.json.empty()) {
-    std::ofstream file(options.json);
-    write_json(file, report_json(report));
-    file.close();
-    if (!file) throw std::runtime_error("cannot write " + options.json);
+    std::ostringstream text;
+    write_json(text, report_json(report));
+    cases::write_file(options.json, text.str());
   }
   return std::ranges::all_of(report.results, &std::string::empty, &Result::problem) ? 0 : kFailure;
 }
@@ -118,7 +117,7 @@ int run(const Options& options) {
   }
   const auto cases = matching_cases(options.filter);
   if (cases.empty()) {
-    std::cerr << "mluop_perf: no case matches the filters. Run mluop_perf --list to list the cases.\n";
+    std::cerr << "mluop_perf: no case matches the filters. Run mluop_perf --list --all to list the cases.\n";
     return kBadUsage;
   }
   if (options.list) {
@@ -132,10 +131,7 @@ int run(const Options& options) {
   if (!options.google_benchmark.empty()) return run_google_benchmark(cases, options);
   if (options.scaling_model) return show_scaling_model(cases, options);
   if (!options.tasks.empty()) return show_rows(cases, options, task_rows, write_task_table);
-  // Opens the file to append, so that an interrupted run keeps the contents of an existing file.
-  if (!options.json.empty() && !std::ofstream(options.json, std::ios::app)) {
-    throw std::runtime_error("cannot write " + options.json);
-  }
+  if (!options.json.empty()) cases::require_writable(options.json);
   return measure_and_report(cases, options);
 }
 

@@ -18,6 +18,8 @@ inline constexpr auto kNetworks = "networks";
 
 // Substrings of the names of a case, of which the empty string selects all; names of data types and algorithms.
 struct Filter {
+  // Only the representative case of each operator, in float or int32, in each of its algorithms, and the networks.
+  bool representative = false;
   std::string op, name;
   std::vector<std::string> dtypes{"float", "half", "bfloat16", "int32"};
   std::vector<std::string> algorithms{"native", "device"};

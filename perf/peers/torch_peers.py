@@ -3,7 +3,7 @@
 in one process.
 
   pip install .                 installs mluop_omp
-  mluop_perf --dump INPUTS      writes the inputs
+  mluop_perf --all --dump INPUTS      writes the inputs
   torch_peers.py INPUTS         measures
 
 Verifies each implementation against the library, then times all of them interleaved. Tolerance: diff1 and diff2

@@ -1,8 +1,8 @@
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "case/files.h"
+#include "case/json.h"
 #include "perf/support/report.h"
 #include "perf/support/verify.h"
 
@@ -159,9 +159,7 @@ void write_json(std::ostream& out, const Json& report) {
 }
 
 Report read_report(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file)) throw std::runtime_error("cannot read " + file);
-  const Json json = Json::parse(stream, nullptr, false);
+  const Json json = cases::parse_json<Json>(cases::read_file(file, {}), {file}, false);
   if (json.is_discarded()) throw std::runtime_error(file + " is not complete, valid JSON");
   if (!json.is_object() || json.value("schema", Json()) != kSchema) {
     throw std::runtime_error(file + " was not written by mluop_perf --json");

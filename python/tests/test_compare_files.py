@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -144,10 +145,21 @@ def entry(shape: list[int], size: int = 96, dtype: str = "F32", end: int = 96) -
     return safetensors({"x": tensor}, bytes(size))
 
 
-def npz(member: bytes) -> bytes:
+def placed(*places: tuple[int, int], size: int = 96) -> bytes:
+    """A .safetensors of int8 tensors at these places."""
+    entries = {
+        f"x{k}": {"dtype": "I8", "shape": [last - first], "data_offsets": [first, last]}
+        for k, (first, last) in enumerate(places)
+    }
+    return safetensors(entries, bytes(size))
+
+
+def npz(*members: bytes, names: tuple[str, ...] = ("x.npy", "x.npy")) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("x.npy", member)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that repeat
+        for name, member in zip(names, members):
+            archive.writestr(name, member)
     return file.getvalue()
 
 
@@ -177,7 +189,24 @@ FILES = {
     "none.npz": (b"PK\x05\x06" + bytes(18), "no arrays"),
     "pickle.pt": (pickle.dumps(Evil(), 2), "weights_only=True"),
     "text.pt": (b"hello", "weights_only=True"),
-    "empty.safetensors": (b"", "header"),
+    "twice.npz": (npz(*[npy("(4, 6)", bytes(96))] * 2), "'x' occurs twice"),
+    "both names.npz": (
+        npz(*[npy("(4, 6)", bytes(96))] * 2, names=("x", "x.npy")),
+        "'x' occurs twice",
+    ),
+    "twice.pt": (npz(b"", b"", names=("a/data.pkl",) * 2), "'a/data.pkl' occurs twice"),
+    "empty.safetensors": (b"", "has 0 bytes, expected at least the 8"),
+    "none.safetensors": (safetensors({}), "has no tensors"),
+    "metadata.safetensors": (safetensors({"__metadata__": {"a": "b"}}), "has no tensors"),
+    "twice.safetensors": (
+        safetensors({"x": {}, "y": {}}).replace(b"y", b"x"),
+        "'x' occurs twice",
+    ),
+    "overlap.safetensors": (placed((0, 60), (40, 96)), "x1 begins at byte 40, expected 60"),
+    "gap.safetensors": (placed((0, 40), (60, 96)), "x1 begins at byte 60, expected 40"),
+    "start.safetensors": (placed((8, 96)), "x0 begins at byte 8, expected 0"),
+    "end.safetensors": (placed((0, 90)), "end at byte 90, expected 96"),
+    "order.safetensors": (placed((96, 0)), "x0 is at 96 to 0 of 96 bytes"),
     "huge.safetensors": ((2**60).to_bytes(8, "little"), "header has 1152921504606846976 bytes"),
     "text.safetensors": ((4).to_bytes(8, "little") + b"oops", "Expecting value"),
     "list.safetensors": ((2).to_bytes(8, "little") + b"[]", "not an object"),
@@ -216,6 +245,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, command, name):
         (["a.npy", "odd.bin", "--dtype", "half"], "has 3 bytes, expected a multiple of 2"),
         (["a.npy", "pipe.npy"], "pipe.npy: is neither a regular file nor a folder"),
         (["pipe.npy", "a.npy"], "pipe.npy: is neither a regular file nor a folder"),
+        (["/dev/zero", "a.npy", "--dtype", "half"], "zero: is neither a regular file nor a folder"),
+        (["/proc/version", "a.npy", "--dtype", "uint8"], "more bytes than its size, 0, states"),
         (["a.npy", "c.bin", "--dtype", "half", "--shape", "x"], "invalid shape"),
         (["a.npy", "c.bin", "--dtype", "half", "--shape", "-4"], "--shape"),
         (["a.npy", "a.npy", "--rtol", "-1"], "rtol is -1"),
@@ -239,6 +270,11 @@ def test_bad_arguments_give_a_message_and_status_2(tmp_path, command, monkeypatc
         np.save(tmp_path / "folder" / name, VALUES)
     status, _, err = command(*arguments)
     assert status == 2 and text in err, err
+
+
+def test_the_order_of_a_header_is_free(tmp_path, command):
+    (tmp_path / "a.safetensors").write_bytes(placed((40, 96), (0, 40), (40, 40)))
+    assert command(tmp_path / "a.safetensors", tmp_path / "a.safetensors")[0] == 0
 
 
 def test_names_in_files_do_not_control_the_terminal(tmp_path, command):

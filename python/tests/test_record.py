@@ -788,6 +788,8 @@ BAD_FILES = {
     ),
     "seed": (lambda d, m: d.update(seed="-1"), "seed is '-1', expected a number of 64 bits"),
     "not JSON": (lambda d, m: m.update(json=b"{"), "is damaged or not a run"),
+    "a name twice": (lambda d, m: m.update(json=b'{"a": 1, "a": 2}'), "'a' occurs twice"),
+    "a tensor twice": (lambda d, m: d["tensors"].append(d["tensors"][0]), "describes .* twice"),
     "huge": (lambda d, m: m.update({first(m): header(HUGE)}), "found 0 bytes of elements"),
     "objects": (lambda d, m: m.update({first(m): header(OBJECTS)}), "expected numbers"),
     "no member": (lambda d, m: m.pop(first(m)), "has no 00000.*npy, which"),
@@ -826,3 +828,9 @@ def test_truncated_files_are_refused(image, tmp_path):
     np.savez(path, a=1)
     with pytest.raises(ValueError, match=r"has no run\.json"):
         Run(path)
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", "/dev/zero", tmp_path):
+        with pytest.raises(ValueError, match="is not a regular file"):
+            Run(name)
+        with pytest.raises(OSError, match="regular file|is a folder"):
+            record(nn.Identity(), image, name)

@@ -14,6 +14,7 @@
 
 #include "case/call.h"
 #include "case/data.h"
+#include "case/files.h"
 #include "case/read.h"
 #include "case/report.h"
 #include "case/values.h"

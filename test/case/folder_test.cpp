@@ -10,6 +10,7 @@
 #include <set>
 
 #include "case/data.h"
+#include "case/files.h"
 #include "case/npy.h"
 #include "case/operators.h"
 #include "case/read.h"

@@ -12,6 +12,15 @@ import xml.etree.ElementTree
 FILTERS = ["--filter", "*/ball_query/*", "--filter", "*/voxelization/*", "--filter", "*/knn/*"]
 
 
+class Process(subprocess.Popen):
+    """Ends if the test fails."""
+
+    def __exit__(self, kind, *others):
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *others)
+
+
 class Runner:
     def __init__(self, mluop_case, cases, folder):
         self.mluop_case, self.cases, self.folder = mluop_case, cases, folder
@@ -21,9 +30,7 @@ class Runner:
 
     def start(self, *arguments):
         command = [self.mluop_case, "run", *arguments]
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        return Process(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, *arguments, status=0):
         process = self.start(*arguments)
@@ -85,6 +92,23 @@ def is_passed(report, file):
     return False
 
 
+def endless(file):
+    """Writes a case whose call and oracle take hours, on little memory."""
+    tensors = [
+        f'input {{ id: "{name}" shape {{ dims: [1, 4000000, 3] }} layout: LAYOUT_ARRAY\n'
+        "  dtype: DTYPE_FLOAT random_data { seed: 1 upper_bound: 1 lower_bound: 0\n"
+        "  distribution: UNIFORM } }"
+        for name in ("unknown", "known")
+    ]
+    tensors += [
+        f'output {{ id: "{name}" shape {{ dims: [1, 4000000, 3] }} layout: LAYOUT_ARRAY\n'
+        f"  dtype: DTYPE_{dtype} }}"
+        for name, dtype in (("dist2", "FLOAT"), ("idx", "INT32"))
+    ]
+    with open(file, "w") as out:
+        out.write("\n".join(['op_name: "three_nn_forward"', *tensors, ""]))
+
+
 def children_of(process):
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
         return [int(child) for child in file.read().split()]
@@ -128,11 +152,11 @@ def test_crash(run):
     first, last = (
         run.copy("ball_query/by_hand.prototxt", name) for name in ("a.prototxt", "c.prototxt")
     )
-    pipe = run.path("b.prototxt")
-    os.mkfifo(pipe)  # nobody writes it
+    killed = run.path("b.prototxt")
+    endless(killed)
     junit, report = run.path("x.xml"), run.path("x.json")
     options = ["--jobs", "2", "--algorithm", "native", "--junit", junit, "--json", report]
-    with run.start(first, pipe, last, *options) as process:
+    with run.start(first, killed, last, *options) as process:
         wait(lambda: is_passed(contents_of(report), last), "the last case")
         (child,) = children_of(process)
         os.kill(child, signal.SIGKILL)
@@ -140,9 +164,9 @@ def test_crash(run):
     assert process.returncode == 1, output
     lines = output.splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["PASS", "FAIL", "PASS"], output
-    assert f"FAIL   native  {pipe}  the process that ran the case ended with signal 9" in lines[1]
+    assert f"FAIL   native  {killed}  the process that ran the case ended with signal 9" in lines[1]
     assert [failed for _, _, failed in tests_of(suites_of(junit))] == [False, True, False]
-    assert [file for file, _, _ in outcomes_of(report)] == [first, pipe, last]
+    assert [file for file, _, _ in outcomes_of(report)] == [first, killed, last]
 
 
 def test_resume(run):
@@ -184,27 +208,59 @@ def test_resume(run):
 def test_killed_resumed_run(run):
     """What an interrupted run has kept survives the interruption of the next one."""
     files = [run.copy("ball_query/by_hand.prototxt", f"{name}.prototxt") for name in ("b", "c")]
-    pipe = run.path("a.prototxt")
-    os.mkfifo(pipe)
+    first = run.path("a.prototxt")
+    endless(first)
     report = run.path("x.json")
     for jobs in ([], ["--jobs", "2"]):
         run.run(*files, "--json", report)
         for target in (report, report, run.path("new.json")):
-            with run.start(pipe, *files, "--json", target, "--resume", report, *jobs) as process:
+            with run.start(first, *files, "--json", target, "--resume", report, *jobs) as process:
                 line = process.stdout.readline()
                 assert line.startswith("2 of 3 cases passed"), line
                 for file in files:
                     wait(lambda t=target, f=file: is_passed(contents_of(t), f), file)
                 process.kill()
             assert all(is_passed(contents_of(target), file) for file in files)
-    os.remove(pipe)
-    shutil.copy(files[0], pipe)
-    assert "2 of 3 cases passed" in run.run(pipe, *files, "--json", report, "--resume", report)
-    assert [file for file, _, _ in outcomes_of(report)] == [pipe, *files]
+    shutil.copy(files[0], first)
+    assert "2 of 3 cases passed" in run.run(first, *files, "--json", report, "--resume", report)
+    assert [file for file, _, _ in outcomes_of(report)] == [first, *files]
+
+
+def test_two_runs_of_one_report(run):
+    """The second is refused; what the first has written stays."""
+    case = run.copy("ball_query/by_hand.prototxt", "a.prototxt")
+    second, report = run.path("b.prototxt"), run.path("x.json")
+    endless(second)
+    for jobs in ([], ["--jobs", "2"]):
+        with run.start(case, second, "--json", report, *jobs) as process:
+            wait(lambda: os.path.exists(report) and is_passed(contents_of(report), case), case)
+            for options in ([], ["--resume", report]):
+                output = run.run(case, "--json", report, *options, status=2)
+                assert f"cannot write {report}: another process writes it" in output, output
+            assert is_passed(contents_of(report), case)
+            process.kill()
+        assert "1 passed" in run.run(case, "--json", report)
+        os.remove(report)
+    # Reports that are no regular files are shared.
+    for _ in range(2):
+        run.run(case, "--json", "/dev/null", "--junit", "/dev/null")
+    started = [run.start(case, "--junit", run.path("x.xml")) for _ in range(8)]
+    for process in started:
+        with process:
+            process.communicate()
+        assert process.returncode == 0
+    assert len(tests_of(suites_of(run.path("x.xml")))) == 1
+    assert not [name for name in os.listdir(run.folder) if name.endswith(".part")]
+
+
+TESTS = (
+    *(test_shards, test_jobs, test_crash, test_resume, test_killed_resumed_run),
+    test_two_runs_of_one_report,
+)
 
 
 def main(mluop_case, cases, folder):
-    for test in (test_shards, test_jobs, test_crash, test_resume, test_killed_resumed_run):
+    for test in TESTS:
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         test(Runner(mluop_case, cases, folder))

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from mluop_omp import _output
 from mluop_omp._numbers import to_numpy
 from mluop_omp.checking._calls import Call, Findings
 from mluop_omp.checking._pair_cases import of_pairs
@@ -60,8 +61,7 @@ def write(folder: str, number: int, call: Call, findings: Findings) -> str:
     if parameters:
         lines += [f"{_MESSAGES.get(operator, operator)}_param {{", *_fields(parameters), "}"]
     text = f"{name}.prototxt"
-    with open(text, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+    _output.write_text(text, "\n".join(lines) + "\n")
     return text
 
 
@@ -83,7 +83,8 @@ def _tensor(field: str, identifier: str, tensor: Tensor, layout: str, file: str)
     if tensor.dtype not in _DTYPES:
         expected = "float16, bfloat16 or float32"
         raise ValueError(f"{identifier} has dtype {tensor.dtype}, expected {expected}")
-    to_numpy(tensor.contiguous()).tofile(file)
+    with _output.written(file) as stream:
+        to_numpy(tensor.contiguous()).tofile(stream)
     dims = ", ".join(map(str, tensor.shape))
     return [
         f"{field} {{",

@@ -6,10 +6,9 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
-from mluop_omp import _progress, _requirements
+from mluop_omp import _output, _progress, _requirements
 from mluop_omp._text import printable
 from mluop_omp.comparison import Comparison, _files, compare
 from mluop_omp.runs import RunComparison, compare_runs
@@ -121,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.html is not None:
             result.html(arguments.html)
     if arguments.json is not None:
-        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
+        _output.write_text(arguments.json, json.dumps(result.to_dict(), indent=1) + "\n")
     return 2 if not result.comparable else 0 if result.equal else 1
 
 

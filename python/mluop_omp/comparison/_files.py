@@ -14,7 +14,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
@@ -51,7 +51,13 @@ def read(path: str | os.PathLike[str], raw: RawFormat) -> Any:
             return _read_folder(path, raw)
         if path.exists() and not path.is_file():
             raise ValueError("is neither a regular file nor a folder")
-        return _reader(path, raw)(path)
+        reader = _reader(path, raw)
+        with path.open("rb") as file:
+            # As files of /proc have.
+            size = path.stat().st_size
+            if file.seek(size) == size and file.read(1):
+                raise ValueError(f"has more bytes than its size, {size}, states")
+        return reader(path)
 
 
 @contextlib.contextmanager
@@ -174,6 +180,16 @@ def _sparse_or_named(named: dict[str, Any]) -> Any:
     return SparseSites(**parts)
 
 
+def unique(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the members of an object or archive by name. Raises ValueError if a name repeats."""
+    named: dict[str, Any] = {}
+    for name, value in members:
+        if name in named:
+            raise ValueError(f"the name {name[:200]!r} occurs twice")
+        named[name] = value
+    return named
+
+
 # A number for each reading of a file, which may have changed since the last one.
 _READINGS = itertools.count()
 
@@ -187,7 +203,7 @@ def _archive(path: Path, reading: int) -> zipfile.ZipFile:
 def _read_npz(path: Path) -> Any:
     reading = next(_READINGS)
     infos = _archive(path, reading).infolist()
-    members = {info.filename.removesuffix(".npy"): info for info in infos}
+    members = unique((info.filename.removesuffix(".npy"), info) for info in infos)
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
     return _sparse_or_named(
@@ -222,8 +238,10 @@ def _read_pt(path: Path) -> Any:
         raise ValueError(message)
     import torch
 
+    is_zip = zipfile.is_zipfile(path)
+    if is_zip:
+        unique((name, None) for name in zipfile.ZipFile(path).namelist())
     try:
-        is_zip = zipfile.is_zipfile(path)
         value = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip or None)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
@@ -235,39 +253,61 @@ def _read_safetensors(path: Path) -> Any:
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        if size < 8 or length > min(size - 8, _SAFETENSORS_MAX_HEADER):
-            limit = min(max(size - 8, 0), _SAFETENSORS_MAX_HEADER)
+        if size < 8:
+            raise ValueError(f"the file has {size} bytes, expected at least the 8 of a header")
+        if length > min(size - 8, _SAFETENSORS_MAX_HEADER):
+            limit = min(size - 8, _SAFETENSORS_MAX_HEADER)
             raise ValueError(f"the header has {length} bytes, expected at most {limit}")
-        header = json.loads(file.read(length))
+        header = json.loads(file.read(length), object_pairs_hook=unique)
     if not isinstance(header, dict):
         raise ValueError("the header is not an object of JSON")
     header.pop("__metadata__", None)
+    if not header:
+        raise ValueError("the file has no tensors")
     begin = 8 + length
+    _require_layout(header, size - begin)
     return _sparse_or_named(
-        {
-            name: _deferred(path, _map_entry, name, entry, begin, size)
-            for name, entry in header.items()
-        }
+        {name: _deferred(path, _map_entry, name, entry, begin) for name, entry in header.items()}
     )
 
 
-def _map_entry(path: Path, name: str, entry: Any, begin: int, size: int) -> Any:
-    try:
-        shape, (first, last) = tuple(entry["shape"]), entry["data_offsets"]
-        dtype = _SAFETENSORS_DTYPES[entry["dtype"]]
-        if not all(type(number) is int for number in (*shape, first, last)):
-            raise TypeError
-    except (KeyError, TypeError, ValueError):
-        known = ", ".join(_SAFETENSORS_DTYPES)
-        raise ValueError(
-            f"the entry of {name} is {json.dumps(entry)[:200]}, expected shape, data_offsets and a "
-            f"dtype of {known}"
-        ) from None
+def _require_layout(header: dict[str, Any], size: int) -> None:
+    """Requires the tensors to fill the bytes past the header, each byte of one tensor."""
+    places = []
+    for name, entry in header.items():
+        try:
+            first, last = entry["data_offsets"]
+            if not (type(first) is type(last) is int):
+                raise TypeError
+        except (KeyError, TypeError, ValueError):
+            raise _invalid_entry(name, entry) from None
+        if not 0 <= first <= last <= size:
+            raise ValueError(f"{name} is at {first} to {last} of {size} bytes")
+        places.append((first, last, name))
+    end = 0
+    for first, last, name in sorted(places):
+        if first != end:
+            raise ValueError(f"{name} begins at byte {first}, expected {end}, the end of another")
+        end = last
+    if end != size:
+        raise ValueError(f"the tensors end at byte {end}, expected {size}, the end of the file")
+
+
+def _invalid_entry(name: str, entry: Any) -> ValueError:
+    return ValueError(
+        f"the entry of {name} is {json.dumps(entry)[:200]}, expected shape, data_offsets and a "
+        f"dtype of {', '.join(_SAFETENSORS_DTYPES)}"
+    )
+
+
+def _map_entry(path: Path, name: str, entry: Any, begin: int) -> Any:
+    shape, (first, last) = entry.get("shape"), entry["data_offsets"]
+    dtype = _SAFETENSORS_DTYPES.get(str(entry.get("dtype")))
+    if dtype is None or type(shape) is not list or any(type(extent) is not int for extent in shape):
+        raise _invalid_entry(name, entry)
     stored = _stored(dtype)
-    if not 0 <= first <= last <= size - begin:
-        raise ValueError(f"{name} is at {first} to {last} of {size - begin} bytes")
     _require_size(last - first, _bytes_of(stored, shape))
-    array = _map(path, stored, shape, begin + first)
+    array = _map(path, stored, tuple(shape), begin + first)
     return Tensor(array, dtype) if dtype == "bfloat16" else array
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from mluop_omp._numbers import STORED_AS
 from mluop_omp._text import counted, listed, name_of, path_of
-from mluop_omp.comparison._files import read_member
+from mluop_omp.comparison._files import read_member, unique
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._writer import DESCRIPTION, FORMAT, VERSION
 
@@ -132,6 +132,8 @@ class Run:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Raises ValueError if the file is not that of a run, OSError if it cannot be opened."""
         self.path = os.fspath(path)
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError(f"{self.path} is not a regular file")
         with _errors(self.path):
             # Held open until the run is closed.
             self._zip = zipfile.ZipFile(self.path)  # noqa: SIM115
@@ -196,9 +198,9 @@ class Run:
             raise _Invalid(
                 f"has no {DESCRIPTION}, expected a file that mluop_omp.record has written"
             )
-        members = set(self._zip.namelist())
+        members = unique((name, None) for name in self._zip.namelist())
         try:
-            text = json.loads(self._zip.read(DESCRIPTION))
+            text = json.loads(self._zip.read(DESCRIPTION), object_pairs_hook=unique)
         except (UnicodeDecodeError, RecursionError) as error:
             raise _Invalid(f"{DESCRIPTION} is no JSON: {error}") from None
         head = _Object(text, DESCRIPTION)
@@ -208,11 +210,13 @@ class Run:
             raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
         self.model = head.get("model", str)
         self.seed = _number(head.get("seed", str), 10, f"{DESCRIPTION}: seed")
-        self.tensors = {}
+        self.tensors: dict[str, Recorded] = {}
         for item in head.objects("tensors"):
             recorded = _recorded(item)
             if recorded.has_values and f"{recorded.name}.npy" not in members:
                 raise _Invalid(f"has no {recorded.name}.npy, which {item.where} names")
+            if recorded.name in self.tensors:
+                raise _Invalid(f"describes the tensor {recorded.name!r} twice")
             self.tensors[recorded.name] = recorded
         self.calls = tuple(self._call(item) for item in head.objects("calls"))
         self.gradients = tuple(self._gradient(item) for item in head.objects("gradients"))

@@ -6,15 +6,14 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 import re
-import secrets
 import zipfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mluop_omp._output import OutputFile
 from mluop_omp.runs import _sampling
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class RunWriter:
 
     def __init__(self, path: Path, model: str, seed: int, max_bytes: int, tensors: int) -> None:
         """tensors: how many are expected, which determines the share of each in max_bytes."""
-        self._path, self._seed, self._max_bytes = path, seed, max_bytes
+        self._seed, self._max_bytes = seed, max_bytes
         self._head = {"format": FORMAT, "version": VERSION, "model": model, "seed": str(seed)}
         self._expected, self._count, self._described = tensors, 0, 512 + len(json.dumps(model))
         self._lines: dict[str, list[str]] = {"tensors": [], "calls": [], "gradients": []}
@@ -54,12 +53,10 @@ class RunWriter:
         self._samples: dict[tuple, int] = {}
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder, expected the name of a file")
-        self._part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        try:
-            self._stream = open(self._part, "xb")  # noqa: SIM115
-        except OSError as error:
-            raise type(error)(error.errno, error.strerror, str(path)) from None
-        self._zip = zipfile.ZipFile(self._stream, "w", zipfile.ZIP_STORED)
+        if path.exists() and not path.is_file():
+            raise OSError(f"{path} is not a regular file")
+        self._file = OutputFile(path)
+        self._zip = zipfile.ZipFile(self._file.stream, "w", zipfile.ZIP_STORED)
 
     def dense(self, label: str, source: Source) -> dict[str, Any]:
         """Records a tensor, or a sample of its elements."""
@@ -116,16 +113,13 @@ class RunWriter:
         text = ", ".join([head, *parts]) + "}\n"
         with self._zip, self._member(DESCRIPTION, len(text)) as member:
             member.write(text.encode())
-        self._stream.close()
-        os.replace(self._part, self._path)
+        self._file.commit()
 
     def discard(self) -> None:
         """Removes what has been written."""
         with contextlib.suppress(Exception):
             self._zip.close()
-        with contextlib.suppress(Exception):
-            self._stream.close()
-        self._part.unlink(missing_ok=True)
+        self._file.discard()
 
     def _share(self) -> int:
         """Returns how many bytes the next tensor may take."""
@@ -135,7 +129,7 @@ class RunWriter:
         return max(free // remaining - _OVERHEAD, 0)
 
     def _used(self) -> int:
-        return self._stream.tell() + self._described
+        return self._file.stream.tell() + self._described
 
     def _add(
         self, label: str, source: Source, values: np.ndarray, sample: dict[str, Any] | None = None

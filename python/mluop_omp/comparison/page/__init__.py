@@ -10,10 +10,9 @@ import functools
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Callable, Optional
 
-from mluop_omp import _requirements
+from mluop_omp import _output, _requirements
 from mluop_omp._library import MluOpError
 from mluop_omp._progress import track
 from mluop_omp._text import printable
@@ -60,7 +59,7 @@ def write(
         lines[_MAX_LINES:] = [f"... {more} more lines"]
     omitted = len(listed) - len(sections)
     page = _template.page(bool(result.equal), lines, sections, omitted)
-    Path(path).write_text(page, encoding="utf-8")
+    _output.write_text(path, page)
 
 
 def _rendered(comparison: Comparison, numbers: Iterator[int]) -> list[tuple[str, str | None]]:
