@@ -261,7 +261,8 @@ const char* MLUOP_WIN_API mluOpOmpGetComparisonPattern(mluOpOmpComparison_t comp
  * Units: pos_memo is that of mluOpVoxelPoolingForward, whose i is b; any i from 0 to B - 1 is valid. B, N, C, X
  *   and Y are the batch_size, num_points, num_channels, num_voxel_x and num_voxel_y of that call.
  * Outputs: the call writes every element of grad_input_features; the caller need not initialize it. Elements are
- *   copied bit for bit, NaN with their payload.
+ *   copied bit for bit, NaN with their payload. If grad_input_features has no elements, no data are read: pointers
+ *   may be null, and pos_memo may have any value.
  * Determinism: the result is exact.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.

@@ -21,12 +21,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
                {kAny, kAny, kAny, kAny});
     call.input("pos_memo", pos_memo_desc, pos_memo, MLUOP_DTYPE_INT32, array, {B, kAny, 3});
     call.output("grad_input_features", grad_input_features_desc, grad_input_features, dtype, array, {B, N, C});
+    const bool is_empty = B * N * C == 0;
+    if (is_empty) call.reads_nothing();
 
     call.check_pointers();
     call.check_not_200_series();
     require_element_type("grad_output_features", dtype);
     call.check_tensors();
-    if (B * N * C == 0) return;
+    if (is_empty) return;
 
     const Args args{
         .batch_size = B,
