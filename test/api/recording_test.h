@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "case/data.h"
+#include "case/files.h"
 #include "support/environment.h"
 #include "support/operator_call.h"
 #include "support/temporary_folder.h"
