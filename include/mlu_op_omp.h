@@ -8,7 +8,7 @@
 
 /* The version of mluop-omp. mlu_op.h has that of the MLU-OPS API. */
 #define MLUOP_OMP_VERSION_MAJOR 0
-#define MLUOP_OMP_VERSION_MINOR 1
+#define MLUOP_OMP_VERSION_MINOR 2
 #define MLUOP_OMP_VERSION_PATCH 0
 
 #ifdef __cplusplus

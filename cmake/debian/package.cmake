@@ -1,4 +1,4 @@
-# CPack's .deb packages of the preset deb: libmluop-omp0.1, libmluop-omp-dev and mluop-omp-tools. check.sh tests them.
+# CPack's .deb packages of the preset deb: libmluop-omp0.2, libmluop-omp-dev and mluop-omp-tools. check.sh tests them.
 if(NOT BUILD_SHARED_LIBS OR NOT MLUOP_OMP_BUILD_CASE OR NOT MLUOP_OMP_BUILD_PERF)
   message(FATAL_ERROR "MLUOP_OMP_BUILD_DEB requires BUILD_SHARED_LIBS, MLUOP_OMP_BUILD_CASE and MLUOP_OMP_BUILD_PERF")
 endif()
