@@ -668,10 +668,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
  * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
  *   of tensors and the workspace may be null, and dim 1 of boxes may have any size. MLU-OPS leaves these elements,
  *   and result_num if N is 0, unchanged.
- *   A box of which a number is NaN or infinite, or of which the area is less than 1e-14, overlaps no other: its IoU
- *   is 0, or NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses too, one
- *   of NaN does not. If iou_threshold is NaN, no box is suppressed. Boxes with score -infinity are kept; the
- *   device omits them.
+ *   A box of which a number is NaN or infinite, or of which the area is less than 1e-14, overlaps no other: its
+ *   IoU is 0, or NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses
+ *   too, one of NaN does not. If iou_threshold is NaN, no box is suppressed. Boxes with score -infinity are kept;
+ *   the device omits them.
  * Determinism: the result is exact: that of the serial definition, at every thread count. mmcv's kernel for CPUs
  *   suppresses also if the IoU equals the threshold; those of CUDA and MLU do not.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
@@ -744,8 +744,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   theirs is -infinity, or NaN if -infinity occurs.
  *   x1 < x2 and y1 < y2 are expected. The corners are not sorted: as in mmcv, other boxes overlap none. An IoU of
  *   NaN, of boxes of 4 numbers with NaN, suppresses nothing. The IoU of an empty box is 0, and so is the IoU of a
- *   3-D box with NaN in x, y, dx, dy or yaw. If iou_threshold is negative, an IoU of 0 suppresses too. If it is NaN,
- *   no box is suppressed.
+ *   3-D box with NaN in x, y, dx, dy or yaw. If iou_threshold is negative, an IoU of 0 suppresses too. If it is
+ *   NaN, no box is suppressed.
  *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
  *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit, if

@@ -134,9 +134,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
  *
  * mluOpOmpCompare compares a tensor that a program has found, e, with the one expected, b, of the same shape, in
  * any two real data types: figures of accuracy, the worst elements, and how the wrong elements are distributed.
- * Numbers are compared in double, INT64 and UINT64 by exact differences (sums: in double); an INT64 and a
- * UINT64 differ even if they are the same double. What depends on a data type (bits, representable values, subnormal numbers) depends on
- * the type of e: b is then rounded to it, to nearest even, integers saturated.
+ * Numbers are compared in double, INT64 and UINT64 by exact differences (sums: in double); an INT64 and a UINT64
+ * differ even if they are the same double. What depends on a data type (bits, representable values, subnormal
+ * numbers) depends on the type of e: b is then rounded to it, to nearest even, integers saturated.
  *
  * Sums of magnitudes and squares have relative errors below 1e-11; counts and maxima are exact. Results are the
  * same bits at every thread count and on every instruction set. Like pairs (two NaN, two infinities of one sign)

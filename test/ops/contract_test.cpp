@@ -244,8 +244,8 @@ TEST_F(OpsContract, Layouts) {
   }
 }
 
-// If the outputs of a call have no elements, all data and the workspace may be null, unless its operator checks inputs
-// all the same. Wherever inputs and workspace may be null, outputs may overlap inputs.
+// If the outputs of a call have no elements, all data and the workspace may be null, unless its operator checks
+// inputs all the same. Wherever inputs and workspace may be null, outputs may overlap inputs.
 void expect_nothing_read(const Case& made, mluOpOmpAlgorithm_t algorithm) {
   const Handle handle(algorithm);
   const OperatorCall full(handle, made);
