@@ -487,7 +487,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * The first of several violations is reported: null pointers other than the workspace, then the device, then the
  * other rules. Where a section states that inputs may be null because there is nothing to compute, inputs and
  * workspace are not accessed: outputs may overlap them. A workspace of 0 needed bytes may overlap inputs. Bytes of
- * workspace for each point or box are those of many; few are padded.
+ * workspace for each point or box hold for large numbers; small ones are padded.
  *
  * A call that returns SUCCESS has written every element of every output, with zeros where a sum is empty, except
  * elements that the section of the operator lists as left unchanged. Where MLU-OPS leaves unchanged what this
@@ -629,7 +629,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  *   unit.
  * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if the area
  *   of one of both boxes is less than 1e-14; else NaN if an area is NaN; else 0 if a number of one of both is NaN
- *   or infinite. In mmcv and MLU-OPS, two negative sides are those of the same rectangle.
+ *   or infinite. mmcv and MLU-OPS take two negative sides for positive ones.
  *   If N or M is 0, ious has no elements: data may be null, and dim 1 of the boxes that there are not may have any
  *   size.
  * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is

@@ -205,7 +205,7 @@ typedef struct {
 
 /* Compares two contiguous tensors, which are left unchanged, and makes a comparison of them, which the caller
  * destroys. options: null stands for mluOpOmpDefaultCompareOptions(). Tensors without elements are equal: cosine
- * and pcc are 1, atol is that of the options, other figures are 0; their data may be null.
+ * and pcc are 1, atol is the option's, other figures are 0; their data may be null.
  *
  * Ratios: 0 / 0 is 0, other numbers over 0 are infinite. cosine and pcc: if both norms or variances are 0, 1 where
  * no element is wrong, else 0; if one is 0, 0. factor: 1 if both norms are 0, 0 if one is. Where data of DOUBLE

@@ -46,7 +46,7 @@ def no_cuda() -> AbstractContextManager[Any]:
     - functions of PyTorch take a device cuda, of any index, as the CPU;
     - the types of tensors and storages of torch.cuda are those of the CPU;
     - streams, pinned memory, torch.cuda.set_device, synchronize and the like have no effect, events
-      measure wall time, statistics of memory are 0, random numbers are those of the CPU;
+      measure wall time, statistics of memory are 0, random numbers come from the CPU's generator;
     - torch.cuda.get_device_name, get_device_properties and mem_get_info describe the machine;
     - torch.nn.parallel and DataParallel compute all parts with one module;
     - binary_cross_entropy takes targets outside of 0 to 1, as on CUDA.

@@ -32,7 +32,7 @@ def boxes(*shape: int) -> torch.Tensor:
 
 
 def counts(rows: int, clouds: int) -> torch.Tensor:
-    """Returns counts of which the first is of all rows."""
+    """Returns counts: the first cloud has all rows."""
     numbers = torch.zeros(clouds, dtype=torch.int32)
     numbers[:1] = rows
     return numbers

@@ -167,7 +167,7 @@ MMCV = {
     ),
 }
 
-# Those of spconv. Sites of regular convolutions may have any order: outputs are dense.
+# The rows of spconv. Sites of regular convolutions may have any order: outputs are dense.
 
 
 def sparse(N=20, C=4, B=2, D=5) -> Arguments:
@@ -209,7 +209,7 @@ def rulebook(subm: bool, function: str = "get_indice_pairs") -> Callable[..., An
         arguments = (sites, batches, space, algorithm, [3] * 3, stride, ones, ones, zeros, subm)
         found = getattr(ops, function)(*arguments)
         outputs, _, num = found[:3]
-        # Those of submanifold convolutions may lack the second half.
+        # Pairs of submanifold convolutions may lack the second half.
         first = num[: len(num) // 2 if subm else None]
         return outputs[torch.argsort(outputs @ outputs.new_tensor([999, 99, 9, 1]))], first.sum()
 
@@ -1022,7 +1022,7 @@ def test_kernels_for_cpus_of_a_full_mmcv():
         assert torch.is_tensor(expected) or found == expected
     convolutions = {name for name in mmcv._CPU_KERNELS if "deform_conv" in name}
     assert mmcv._CPU_KERNELS.keys() - convolutions == OF_NOTHING.keys()
-    # Those of float64 are mmcv's, unless they compute float64 here.
+    # mmcv's kernels compute float64, unless it is computed here.
     for name, dtypes in mmcv._CPU_KERNELS.items():
         assert (torch.float64 in dtypes) == ("voxelize" in name)
 

@@ -59,7 +59,7 @@ double root_mean_square(Context& context, const Elements& elements, int64_t coun
   Arena arena = context.reserve(bytes_of<SquaresMemory>(blocks));
   Squares* const partials = SquaresMemory(arena, blocks).partials;
   const int task_dim = choose_task_dim(blocks, count * static_cast<int64_t>(size_of(elements.dtype)));
-  // Where squares overflow, or all underflow, those of scaled numbers do not.
+  // Scaled numbers have squares that neither overflow nor all underflow.
   for (const double scale : {1.0, 0x1p-560, 0x1p+560}) {
     launch(context, "add_squares", task_dim, Evenly{blocks}, RangeKernel<SquaresArgs>(add_squares),
            {elements, count, scale, partials});

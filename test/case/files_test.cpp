@@ -165,7 +165,7 @@ TEST_F(CaseFiles, APipeIsWrittenInPlace) {
   }
 }
 
-// In a process of its own, as locks are those of processes.
+// In a process of its own: a process holds a lock, not a thread.
 int status_of(const std::function<void()>& run) {
   const pid_t process = fork();
   if (process == 0) {

@@ -140,7 +140,7 @@ TEST_F(OpsContract, ThreadCounts) {
   }
 }
 
-// Hashes of the results of operators whose bits are those of every instruction set: all but sparse and deformable
+// Hashes of the results of operators with the same bits on every instruction set: all but sparse and deformable
 // convolution.
 std::string hashes_of_results() {
   std::string hashes;

@@ -31,7 +31,7 @@ def boxes_overlap_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Tensor)
     """Writes the shared areas [N, M]: those of polygons, without the margin of the kernel."""
     first = _rotated(boxes_a)
     _boxes.box_iou_rotated(first, _rotated(boxes_b), ans_overlap, 1, False)
-    # Ratios that are NaN stay NaN; those of boxes that are empty or infinite are 0.
+    # Ratios that are NaN stay NaN; ratios of boxes that are empty or infinite are 0.
     areas = first[:, 2:4].nan_to_num(0).clamp(min=0).prod(1).nan_to_num()
     ans_overlap *= areas.unsqueeze(1)
 

@@ -11,7 +11,7 @@ from mluop_omp.comparison import Comparison
 
 # Verdicts.
 EQUAL, ROUNDING, DIFFERS, UNCHECKED = "equal", "rounding", "differs", "not checked"
-# Those of correct calls.
+# Figures of correct calls.
 CHECKED = EQUAL, ROUNDING
 
 

@@ -119,7 +119,7 @@ class Options:
         )
 
     def tolerance(self, found: Tensor, expected: Tensor) -> Tolerance:
-        """Returns the tolerance, by default that of the coarser of two element types."""
+        """Returns the tolerance, by default of the coarser of two element types."""
         pairs = (_TOLERANCES.get(tensor.dtype, (0.0, 0.0)) for tensor in (found, expected))
         rtol, rms_atol = map(max, *pairs)
         if self.rtol is not None:

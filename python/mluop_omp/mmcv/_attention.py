@@ -67,7 +67,7 @@ def ms_deform_attn_backward(
 
 
 def _tensor(shapes: Tensor | Sequence[Sequence[int | Tensor]]) -> Tensor:
-    """Returns shapes, or those of a sequence of levels."""
+    """Returns the shapes as a tensor, also if they are a sequence of levels."""
     if not isinstance(shapes, (list, tuple)):
         return torch.as_tensor(shapes)
     sizes = [size for level in shapes for size in level]

@@ -39,8 +39,8 @@ def _steps(
     """Returns, for offsets and masks of other sizes than the output, how mmcv's kernels read them:
     image b of the second from the memory of tensor[b] on, b times the first.
 
-    DyHead of mmdetection passes those of a finer level. Raises MluOpError if an element is outside
-    of the memory.
+    DyHead of mmdetection passes the offsets of a finer level. Raises MluOpError if an element is
+    outside of the memory.
     """
     stride, padding, dilation, _, deformable_group = geometry
     if input.dim() != 4 or min(*stride, *dilation, *kernel, deformable_group) < 1:

@@ -115,7 +115,7 @@ def roipoint_pool3d_forward(
         starts, counts = runs(box, M)
         slots = starts.unsqueeze(1) + torch.arange(S) % counts.clamp(min=1).unsqueeze(1)
         rows = pad(torch.cat((points[sample], features[sample]), 1), (0, 0, 0, 1))
-        # An empty run may start past the last pair, of which there may be none.
+        # An empty run may start past the last pair; there may be no pair at all.
         pooled = rows[pad(point, (0, 1))[slots]]
         pooled[counts == 0] = 0
         pooled_features[sample] = pooled

@@ -141,7 +141,7 @@ def _batching_rule(operator: Any) -> Callable[..., Any]:
 
 
 def _of_no_element(operator: Any, in_dims: tuple, arguments: tuple) -> tuple[Any, Any]:
-    """Returns the outputs of an empty batch, whose shapes are those of an element."""
+    """Returns the outputs of an empty batch: none, in the shape of an element."""
     outputs = operator(*map(_shape_of_element, arguments, in_dims))
     like = next(each for each in arguments if isinstance(each, Tensor))
     if isinstance(outputs, Tensor):

@@ -68,7 +68,7 @@ TEST(OpsFocalLossSigmoid, LargeLogits) {
               "grad_input", {0, -0.25F, 0.75F, 0});
 }
 
-// A row of two classes of the same logit, of which the first is the target.
+// A row of two classes of the same logit; the first is the target.
 float computed(const char* op, float logit, bool is_target, double gamma, double alpha, float weight = 1) {
   Case made = make_case(op, MLUOP_DTYPE_FLOAT, {{"n", 1}, {"c", 2}, {"weighted", 1}});
   made.parameters.set_real("gamma", gamma);
