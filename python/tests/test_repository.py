@@ -63,5 +63,20 @@ def test_the_version_is_stated_in_one_place():
     assert {"cff-version", "message", "title", "authors", "license"} <= set(citation)
     # Whoever adds one has to keep it at that of CMakeLists.txt.
     assert "version" not in citation and "date-released" not in citation
-    (section, *_) = re.findall(r"^## \[(\d.*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert section == version
+    unreleased, newest, *_ = re.split(r"^## \[", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)[
+        1:
+    ]
+    assert newest.startswith(f"{version}]") or f"The version is {version}:" in unreleased
+
+
+def test_paths_that_pages_name_exist():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    folders = {path.name for path in ROOT.iterdir()} - {"build", "dist"}
+    checked = 0
+    for page in pages:
+        for code in re.findall(r"`([^`\n]+)`", page.read_text()):
+            for path in re.findall(r"(?<![\w./-])[\w.-]+/[\w./-]*\w(?![\w*<{%$|=])", code):
+                if path.split("/")[0] in folders:
+                    assert (ROOT / path).exists(), f"{page.relative_to(ROOT)}: {path}"
+                    checked += 1
+    assert checked > 50
