@@ -90,6 +90,10 @@ def _columns(samples: Tensor, groups: int) -> Tensor:
     return samples.reshape(N, groups, -1, Ho * Wo)
 
 
+def _has_products(input: Tensor, weight: Tensor) -> bool:
+    return input.numel() > 0 and weight.numel() > 0
+
+
 @in_float32
 def tangent_along_offset(
     tangent: Tensor,
@@ -100,6 +104,8 @@ def tangent_along_offset(
     geometry: Geometry,
 ) -> Tensor:
     kernel, (N, _, Ho, Wo) = weight.shape[2:], offset.shape
+    if not _has_products(input, weight):
+        return input.new_zeros(N, weight.shape[0], Ho, Wo)
     tangents = tangent.reshape(N, geometry.deformable_groups, -1, 2, Ho, Wo).unbind(3)
     slopes = sum(
         corner.values * sum(s * t for s, t in zip(corner.slopes, tangents)).unsqueeze(2)
@@ -121,6 +127,11 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Returns the gradients of input, offset, weight and mask."""
     (N, C, H, W), groups = input.shape, geometry.deformable_groups
+    if not _has_products(input, weight):
+        shape = N, offset.shape[1] // 2, *offset.shape[2:]
+        shapes = input.shape, offset.shape, weight.shape, shape
+        of_input, of_offset, of_weight, of_mask = (input.new_zeros(each) for each in shapes)
+        return of_input, of_offset, of_weight, of_mask
     of_samples = _of_samples(mask, offset, geometry)
     filters, grouped = _filters(weight, geometry.groups), _grouped(grad, geometry.groups)
     of_columns = filters.transpose(1, 2) @ grouped

@@ -71,11 +71,11 @@ def _save_memo_and_shape(ctx: Any, inputs: tuple, output: Tensor) -> None:
 def _voxel_pooling_backward(ctx: Any, grad: Tensor) -> tuple:
     (pos_memo,) = ctx.saved_tensors
     batch, y, x = pos_memo.flatten(0, 1).unbind(1)
-    B, Y, X, _ = ctx.shape
+    B, Y, X, C = ctx.shape
     # One batch of one row: pos_memo may name any batch.
     cell = torch.where(batch < 0, -1, (batch * Y + y) * X + x)
     geom_xyz = torch.nn.functional.pad(cell.view(1, -1, 1), (0, 2))
-    rows = grad.flatten(0, 1).unsqueeze(0)
+    rows = grad.reshape(1, len(batch), C)
     pooled, _ = _ops.voxel_pooling(geom_xyz, rows, (B * Y * X, 1, 1))
     return pooled.view(ctx.shape), None
 

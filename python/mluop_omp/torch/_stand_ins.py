@@ -237,7 +237,6 @@ CUDA: dict[str, Any] = {
     "get_device_properties": get_device_properties,
     "get_per_process_memory_fraction": _returns(1.0),
     "get_rng_state": lambda device=None: torch.get_rng_state(),
-    "get_rng_state_all": lambda: [torch.get_rng_state()],
     "get_stream_from_external": Stream,
     "get_sync_debug_mode": _returns(0),
     "host_memory_stats": lambda: Counter(),
