@@ -73,7 +73,10 @@ def is_right(
     assert all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(after, before))
     expected = expected_outputs(name, arguments)
     assert expected is not None, "accepted what the definition excludes"
-    tolerance = tolerance or TOLERANCES[floating_type(arguments)]
+    dtype = floating_type(arguments)
+    # AVX512-BF16 rounds the samples of deformable convolutions.
+    rounds_samples = dtype is torch.bfloat16 and name.startswith("deform_conv2d")
+    tolerance = tolerance or (3e-2 if rounds_samples else TOLERANCES[dtype])
     for output, each in zip(found, expected):
         value = numpy_of(output)
         assert value.shape == each.shape
