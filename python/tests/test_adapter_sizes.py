@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from cases import floats
 
 import mluop_omp
 import mluop_omp.bevdepth
@@ -23,12 +24,8 @@ FUSION = mluop_omp.bevfusion._boxes
 INFINITY = float("inf")
 
 
-def floats(*shape: int) -> torch.Tensor:
-    return torch.rand(shape)
-
-
 def boxes(*shape: int) -> torch.Tensor:
-    return torch.rand(*shape, 7) + 1
+    return floats(*shape, 7).abs() + 1
 
 
 def counts(rows: int, clouds: int) -> torch.Tensor:
