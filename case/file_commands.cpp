@@ -72,7 +72,7 @@ bool is_wrong(const std::vector<Outcome>& outcomes) {
 
 // Throws Problem if a run of the case would not have the memory, or the library refuses it.
 void require_accepted(const Operator& op, const Case& the_case) {
-  // Of the contents, and of the arguments and results of the call and of the oracle.
+  // The case, and the arguments and results of the call and of the oracle.
   constexpr int64_t kCopies = 4;
   int64_t bytes = 0;
   for (const auto* list : {&the_case.inputs, &the_case.outputs}) {

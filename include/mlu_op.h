@@ -748,8 +748,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   NaN, no box is suppressed.
  *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
- *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit, if
- *   iou_threshold is not negative.
+ *   set. For FLOAT boxes of corners, the functions for CPUs of mmcv and torchvision have the same result, bit for
+ *   bit, if iou_threshold is not negative.
  *   HALF and BFLOAT16 are converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 65 bytes a box of a batch, of 3-D

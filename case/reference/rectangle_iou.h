@@ -14,7 +14,7 @@ inline float shared_length(float low_a, float high_a, float low_b, float high_b,
 inline float rectangle_iou(const float* a, const float* b, float offset) {
   const auto area = [offset](const float* box) {
     const float width = box[2] - box[0] + offset, height = box[3] - box[1] + offset;
-    // Of an empty one any positive number, as it shares nothing.
+    // An empty rectangle shares nothing: any positive number serves as its area.
     return width <= 0 || height <= 0 ? 1.0F : width * height;
   };
   const float both = shared_length(a[0], a[2], b[0], b[2], offset) * shared_length(a[1], a[3], b[1], b[3], offset);

@@ -38,19 +38,18 @@ def on_cpu(
 ) -> Function:
     """Returns a function that calls `ours` if its first tensor is on the CPU, else `original`.
 
-    An original with a CPU kernel remains that of other element types than `dtypes`, which the first
-    tensor and all tensors of floating-point numbers have to have. One that is a
-    formulation in PyTorch's operators remains that of exported programs, which run without this
-    package.
+    An original with a CPU kernel keeps calls of other element types than `dtypes`, which the first
+    tensor and all tensors of floating-point numbers have to have. An original that is a formulation
+    in PyTorch's operators keeps exported programs, which run without this package.
     """
 
     def is_ours(arguments: tuple, named: dict[str, Any]) -> bool:
-        first, *others = *_tensors(arguments, named), None
+        first = first_tensor(arguments, named)
         if first is None or not first.is_cpu or (is_formulation and _is_exporting()):
             return False
         if dtypes is None:
             return True
-        numbers = [each for each in others[:-1] if each.is_floating_point()]
+        numbers = (each for each in _tensors(arguments, named) if each.is_floating_point())
         return all(each.dtype in dtypes for each in (first, *numbers))
 
     @functools.wraps(ours)

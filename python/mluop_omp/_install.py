@@ -44,7 +44,7 @@ def no_cuda() -> AbstractContextManager[Any]:
     - `Tensor.cuda`, `Module.cuda` and `to` of a tensor or a module return it on the CPU, and
       torch.load returns there what was saved from a GPU;
     - functions of PyTorch take a device cuda, of any index, as the CPU;
-    - the types of tensors and storages of torch.cuda are those of the CPU;
+    - torch.cuda.FloatTensor and its other types of tensors and storages are types of the CPU;
     - streams, pinned memory, torch.cuda.set_device, synchronize and the like have no effect, events
       measure wall time, statistics of memory are 0, random numbers come from the CPU's generator;
     - torch.cuda.get_device_name, get_device_properties and mem_get_info describe the machine;

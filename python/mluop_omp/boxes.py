@@ -52,9 +52,9 @@ def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int
     Args:
         boxes: float16, bfloat16 or float32 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 < y2. Other
             boxes overlap none: their IoU is 0. Boxes of all classes suppress each other: shift
-            those of each class to a separate region, as batched_nms of mmcv does, in float32: in
-            float16, shifted corners above 65504 are infinite, and such a box suppresses none and is
-            kept.
+            the boxes of each class to a separate region, as batched_nms of mmcv does, in float32:
+            in float16, shifted corners above 65504 are infinite, and such a box suppresses none and
+            is kept.
         scores: [N], of the dtype of boxes.
         iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
         offset: 0, or 1 if x2 and y2 are those of the last pixel of a box: it is added to each width

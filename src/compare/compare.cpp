@@ -112,7 +112,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpCompare(mluOpHandle_t handle, const mluOpTen
     if (operands.count > 0) {
       double rms = 0;
       if (used.rms_atol > 0) {
-        rms = root_mean_square(call.context(), operands.expected, operands.count);
+        rms = root_mean_square(call.context(), operands);
         const double relative = relative_tolerance(operands, rms, has_short_rows(*expected_desc));
         operands.options.atol = std::min(used.atol + relative, std::numeric_limits<double>::max());
       }

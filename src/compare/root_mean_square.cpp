@@ -21,9 +21,7 @@ struct SquaresMemory {
   Squares* partials;
 };
 
-struct SquaresArgs {
-  Elements elements;
-  int64_t count;
+struct SquaresArgs : Operands {
   double scale;
   Squares* partials;  // of each block
 };
@@ -33,10 +31,10 @@ void add_squares(const SquaresArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t block = begin; block < end; ++block) {
     double sums[kSumLanes] = {};
     int64_t nonzero[kSumLanes] = {};
-    const int64_t last = std::min((block + 1) * kBlockElements, args.count);
+    const int64_t last = block_end(args, block);
     for (int64_t first = block * kBlockElements; first < last; first += kChunk) {
       double numbers[kChunk] = {};
-      read_numbers(args.elements, first, std::min(kChunk, last - first), numbers);
+      read_numbers(args.expected, first, std::min(kChunk, last - first), numbers);
       for (int64_t i = 0; i < kChunk; i += kSumLanes) {
         for (int lane = 0; lane < kSumLanes; ++lane) {
           const double magnitude = std::abs(numbers[i + lane]);
@@ -54,15 +52,16 @@ void add_squares(const SquaresArgs& args, int64_t begin, int64_t end, Task&) {
 
 }  // namespace
 
-double root_mean_square(Context& context, const Elements& elements, int64_t count) {
-  const int64_t blocks = count / kBlockElements + (count % kBlockElements != 0 ? 1 : 0);
+double root_mean_square(Context& context, const Operands& operands) {
+  const int64_t blocks = block_count(operands);
   Arena arena = context.reserve(bytes_of<SquaresMemory>(blocks));
   Squares* const partials = SquaresMemory(arena, blocks).partials;
-  const int task_dim = choose_task_dim(blocks, count * static_cast<int64_t>(size_of(elements.dtype)));
+  const int64_t bytes = operands.count * static_cast<int64_t>(size_of(operands.expected.dtype));
+  const int task_dim = choose_task_dim(blocks, bytes);
   // Scaled numbers have squares that neither overflow nor all underflow.
   for (const double scale : {1.0, 0x1p-560, 0x1p+560}) {
     launch(context, "add_squares", task_dim, Evenly{blocks}, RangeKernel<SquaresArgs>(add_squares),
-           {elements, count, scale, partials});
+           {operands, scale, partials});
     Squares total;
     for (int64_t block = 0; block < blocks; ++block) {
       total.sum += partials[block].sum;

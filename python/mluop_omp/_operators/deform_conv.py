@@ -24,6 +24,20 @@ class _Descriptor(_library.Object):
     _destroy = functions.mluOpDestroyDCNDescriptor
 
 
+def output_size(
+    input_size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> list[int]:
+    """Returns the extents to allocate along height and width."""
+    return [
+        extent((size + 2 * p - d * (k - 1) - 1) // s + 1)
+        for size, k, s, p, d in zip(input_size, kernel, stride, padding, dilation)
+    ]
+
+
 class _Convolution(NamedTuple):
     descriptor: _Descriptor
     groups: int
@@ -33,11 +47,7 @@ class _Convolution(NamedTuple):
     dilation: tuple[int, ...]
 
     def output_size(self, input_size: Sequence[int], kernel: Sequence[int]) -> list[int]:
-        """Returns the extents to allocate along height and width."""
-        return [
-            extent((size + 2 * p - d * (k - 1) - 1) // s + 1)
-            for size, k, s, p, d in zip(input_size, kernel, *self[3:])
-        ]
+        return output_size(input_size, kernel, self.stride, self.padding, self.dilation)
 
     def is_empty(self, filters: Sequence[int], **tensors: Sequence[Any]) -> bool:
         """Returns whether no product has a factor, although outputs may have elements.

@@ -98,21 +98,23 @@ def near(rtol: float, rms_atol: float) -> Callable[[Call], Findings]:
     """
 
     def judge(call: Call) -> Findings:
-        notes = {}
+        atols = {}
 
         def tolerance(name: str) -> np.ndarray:
             found, expected = call.found[name], call.expected[name]
             b = _numbers(expected)
-            atol = relative_atol(b, rms_atol)
-            notes[name] = (
-                f"{name}: the tolerance is {rtol:g} of the element plus {atol:.3g}, "
-                f"{rms_atol:g} of the root mean square {root_mean_square(b):.3g}"
-            )
-            return tolerated(b, rtol, atol) + _spacing(found, expected).numpy()
+            atols[name] = relative_atol(b, rms_atol)
+            return tolerated(b, rtol, atols[name]) + _spacing(found, expected).numpy()
 
         findings = _judge(call, tolerance)
         if call.rtol is None and call.atol is None:
-            findings.notes += [notes[name] for name in findings.differences if name in notes]
+            findings.notes += [
+                f"{name}: the tolerance is {rtol:g} of the element plus {atols[name]:.3g}, "
+                f"{rms_atol:g} of the root mean square "
+                f"{root_mean_square(_numbers(call.expected[name])):.3g}"
+                for name in findings.differences
+                if name in atols
+            ]
         return findings
 
     return judge

@@ -45,10 +45,7 @@ def _steps(
     stride, padding, dilation, _, deformable_group = geometry
     if input.dim() != 4 or min(*stride, *dilation, *kernel, deformable_group) < 1:
         return {}  # The operator refuses them.
-    size = [
-        (pixels + 2 * p - d * (k - 1) - 1) // s + 1
-        for pixels, k, s, p, d in zip(input.shape[2:], kernel, stride, padding, dilation)
-    ]
+    size = operators.output_size(input.shape[2:], kernel, stride, padding, dilation)
     images, samples = len(input), deformable_group * kernel[0] * kernel[1]
     steps = {}
     for name, tensor in tensors.items():
