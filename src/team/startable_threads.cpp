@@ -2,6 +2,9 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,22 +21,36 @@ struct Chain {
   int created = 0;
 };
 
+struct Link {
+  Chain& chain;
+  pid_t id = 0;
+};
+
 // Runtimes add an offset to the default size of stacks (libomp), and allocate the state of threads and teams.
 constexpr size_t kStackMargin = 1 << 20, kStateOfTeam = 1 << 20, kStateOfThread = 256 << 10;
 
 void* run_link(void* opaque);
 
+// The system counts a thread for a moment after pthread_join has returned, and would refuse one of the runtime's
+// threads in its place: waits until it has forgotten the thread. Bounded, as it may give the number to another one.
+void join(pthread_t thread, const Link& link) {
+  constexpr int kYields = 10000;
+  pthread_join(thread, nullptr);
+  for (int i = 0; i < kYields && tgkill(getpid(), link.id, 0) == 0; ++i) sched_yield();
+}
+
 void create_next(Chain& chain) {
   pthread_t next;
-  if (chain.created < chain.wanted && pthread_create(&next, chain.attributes, run_link, &chain) == 0) {
-    pthread_join(next, nullptr);
-  }
+  Link link{chain};
+  if (chain.created < chain.wanted && pthread_create(&next, chain.attributes, run_link, &link) == 0)
+    join(next, link);
 }
 
 void* run_link(void* opaque) {
-  Chain& chain = *static_cast<Chain*>(opaque);
-  ++chain.created;
-  create_next(chain);
+  Link& link = *static_cast<Link*>(opaque);
+  link.id = gettid();
+  ++link.chain.created;
+  create_next(link.chain);
   return nullptr;
 }
 
