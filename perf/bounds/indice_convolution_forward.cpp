@@ -16,9 +16,9 @@
 
 #include "core/dtype.h"
 #include "perf/support/buffer.h"
-#include "primitives/elements-inl.h"
-#include "primitives/gemm_microkernel-inl.h"
-#include "primitives/prefetch.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/gemm/gemm_microkernel-inl.h"
+#include "primitives/memory/prefetch.h"
 
 #ifndef MLUOP_PERF_GEMM_TILE
 #define MLUOP_PERF_GEMM_TILE

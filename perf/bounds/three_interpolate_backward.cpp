@@ -14,7 +14,7 @@
 #include "core/dtype.h"
 #include "perf/support/buffer.h"
 #include "perf/support/timing.h"
-#include "primitives/transpose_square-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 
 #ifndef MLUOP_PERF_INTERPOLATE_RANGE
 #define MLUOP_PERF_INTERPOLATE_RANGE

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "compare/elements.h"
-#include "primitives/elements-inl.h"
+#include "primitives/simd/elements-inl.h"
 
 #ifndef MLUOP_COMPARE_STEPS_COMMON
 #define MLUOP_COMPARE_STEPS_COMMON

@@ -1,7 +1,7 @@
-// bfloat16, the upper half of an fp32, as a storage type: arithmetic is done in fp32. The conversions are exact to
-// fp32; to bfloat16 they round to nearest even, subnormals included, values beyond the largest to infinity, NaN
-// with its sign and the upper bits of its payload, made quiet. primitives/elements-inl.h provides the same for
-// vectors.
+// bfloat16, the upper half of an fp32, as a storage type: arithmetic is done in fp32. The conversions are exact
+// to fp32; to bfloat16 they round to nearest even, subnormals included, values beyond the largest to infinity,
+// NaN with its sign and the upper bits of its payload, made quiet. primitives/simd/elements-inl.h provides the
+// same for vectors.
 #pragma once
 
 #include <bit>

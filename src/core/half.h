@@ -1,7 +1,7 @@
 // IEEE 754 binary16 as a storage type: arithmetic is done in fp32. The conversions match those of the hardware bit
 // for bit: exact to fp32; to half round to nearest even, subnormals included, values that round above 65504 to
 // infinity, NaN with its sign and the upper bits of its payload, made quiet. They assume the default rounding
-// mode. primitives/elements-inl.h provides the same for vectors.
+// mode. primitives/simd/elements-inl.h provides the same for vectors.
 #pragma once
 
 #include <bit>

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "primitives/elements-inl.h"
+#include "primitives/simd/elements-inl.h"
 
 #ifndef MLUOP_TEST_CONVERSIONS
 #define MLUOP_TEST_CONVERSIONS

@@ -2,7 +2,7 @@
 // Start with the entry below, then run_backward() in assign_score_withk_native.cpp; the kernels: differentiate()
 // and accumulate() in assign_score_withk_backward_native_kernels.cpp, which follow their helpers.
 #include "mlu_op_omp.h"
-#include "ops/assign_score_withk/assign_score_withk_native.h"
+#include "ops/assign_score_withk/assign_score_withk.h"
 #include "ops/assign_score_withk/assign_score_withk_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(

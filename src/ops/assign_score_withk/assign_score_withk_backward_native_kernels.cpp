@@ -8,8 +8,8 @@
 
 #include "core/simd.h"
 #include "ops/assign_score_withk/assign_score_withk_native_kernels.h"
-#include "primitives/channel_strip-inl.h"
-#include "primitives/partial_sums-inl.h"
+#include "primitives/simd/channel_strip-inl.h"
+#include "primitives/simd/partial_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::assign_score_withk::native {

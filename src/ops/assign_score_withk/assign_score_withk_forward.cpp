@@ -2,7 +2,7 @@
 // Start with the entry below, then run_forward() in assign_score_withk_native.cpp; the kernel: assemble() in
 // assign_score_withk_forward_native_kernels.cpp, which follows its helpers.
 #include "mlu_op_omp.h"
-#include "ops/assign_score_withk/assign_score_withk_native.h"
+#include "ops/assign_score_withk/assign_score_withk.h"
 #include "ops/assign_score_withk/assign_score_withk_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(

@@ -1,4 +1,7 @@
-#include "ops/assign_score_withk/assign_score_withk_native.h"
+// Assign score with k: the launches of the native algorithm. Forward is one launch over the rows of all batches.
+// Backward sorts the rows of each batch by their points, then takes one batch after the other: one launch
+// transposes its gradients and computes those of the scores, two more add the rows of each point and center.
+#include "ops/assign_score_withk/assign_score_withk.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +9,8 @@
 #include "core/caches.h"
 #include "core/checks.h"
 #include "ops/assign_score_withk/assign_score_withk_native_kernels.h"
-#include "primitives/counting_sort.h"
-#include "primitives/point_indices.h"
+#include "primitives/indices/point_indices.h"
+#include "primitives/sort/counting_sort.h"
 #include "team/fit_tile.h"
 
 namespace mluop::assign_score_withk::native {

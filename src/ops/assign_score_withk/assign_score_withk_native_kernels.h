@@ -5,9 +5,9 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/assign_score_withk/assign_score_withk_args.h"
-#include "primitives/channel_strip.h"
-#include "primitives/partial_sums.h"
+#include "ops/assign_score_withk/assign_score_withk.h"
+#include "primitives/simd/channel_strip.h"
+#include "primitives/simd/partial_sums.h"
 #include "team/launch.h"
 
 namespace mluop::assign_score_withk::native {

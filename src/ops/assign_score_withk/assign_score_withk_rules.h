@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "ops/assign_score_withk/assign_score_withk_args.h"
+#include "ops/assign_score_withk/assign_score_withk.h"
 #include "team/operator_call.h"
 
 namespace mluop::assign_score_withk {

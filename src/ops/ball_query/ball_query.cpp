@@ -1,8 +1,8 @@
 // mluOpBallQuery: entry and checks.
-// Start with the entry below, then run() in ball_query_native.cpp. The kernels: separate() in
-// primitives/point_planes.cpp; probe() and query() in ball_query_native_kernels.cpp, which use Ball, which
-// compares vectors of points, and Row, above them; those of primitives/point_grid.cpp.
-#include "ops/ball_query/ball_query_native.h"
+// Start with the entry below, then run() and query_cloud() in ball_query_native.cpp. The kernels: separate() in
+// primitives/geometry/point_planes.cpp; probe() and query() in ball_query_native_kernels.cpp, which use Ball,
+// which compares vectors of points, and Row, above them; those of primitives/geometry/point_grid.cpp.
+#include "ops/ball_query/ball_query.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc,
                                            const void* new_xyz, const mluOpTensorDescriptor_t xyz_desc,

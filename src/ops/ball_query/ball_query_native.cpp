@@ -1,4 +1,10 @@
-#include "ops/ball_query/ball_query_native.h"
+// Ball query and stacked ball query: the launches of the native algorithm. The first separates the coordinates of
+// the points. Then some centers, the probes, are compared with vectors of points, in ascending order, until their
+// balls are full. If they show that the others would take many comparisons, the points are sorted by the cells of
+// a grid. Each other center is compared with the points of the cells around it, or as the probes where that is
+// likely to cost less.
+// Stacked clouds are queried one after the other.
+#include "ops/ball_query/ball_query.h"
 
 #include <algorithm>
 #include <cmath>
@@ -102,7 +108,7 @@ size_t memory_bytes(const Context& context, const Args& args) {
   return bytes_of<Memory>(args, compare_task_dim(args, args.center_count()), may_use_grid(context, args));
 }
 
-void query(Context& context, const Args& args, Arena& arena) {
+void query_cloud(Context& context, const Args& args, Arena& arena) {
   const int64_t centers = args.center_count();
   const int task_dim = compare_task_dim(args, centers);
   const bool with_grid = may_use_grid(context, args);
@@ -158,7 +164,7 @@ void run(Call& call, const Args& args) {
   Context& context = call.context();
   Arena arena = context.reserve(memory_bytes(context, args));
   call.log_detail("native, taskDim ", compare_task_dim(args, args.center_count()));
-  query(context, args, arena);
+  query_cloud(context, args, arena);
 }
 
 void run_stacked(Call& call, const StackArgs& stack) {
@@ -169,7 +175,7 @@ void run_stacked(Call& call, const StackArgs& stack) {
   call.log_detail("native, clouds ", stack.clouds);
   for_each_cloud(stack, [&](const Args& cloud) {
     Arena memory = arena;
-    query(context, cloud, memory);
+    query_cloud(context, cloud, memory);
     memory.release();
   });
 }

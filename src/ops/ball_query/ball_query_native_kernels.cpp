@@ -12,7 +12,7 @@
 #include "core/simd.h"
 #include "ops/ball_query/ball_query_native_kernels.h"
 #include "ops/ball_query/member_set.h"
-#include "primitives/distance-inl.h"
+#include "primitives/geometry/distance-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ball_query::native {

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "ops/ball_query/ball_query_args.h"
-#include "primitives/point_grid.h"
-#include "primitives/point_planes.h"
-#include "primitives/probes.h"
+#include "ops/ball_query/ball_query.h"
+#include "primitives/geometry/point_grid.h"
+#include "primitives/geometry/point_planes.h"
+#include "primitives/geometry/probes.h"
 #include "team/launch.h"
 
 namespace mluop::ball_query::native {

@@ -2,8 +2,8 @@
 // Start with the entry below, then run_stacked() in ball_query_native.cpp, which queries one cloud after the
 // other, and ball_query.cpp, which lists what follows.
 #include "mlu_op_omp.h"
-#include "ops/ball_query/ball_query_native.h"
-#include "primitives/cloud_counts.h"
+#include "ops/ball_query/ball_query.h"
+#include "primitives/indices/cloud_counts.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc, const void* new_xyz,

@@ -2,7 +2,7 @@
 // Start with the entry below, then run_backward() in bev_pool_native.cpp; the kernels are in
 // bev_pool_native_kernels.cpp.
 #include "mlu_op_omp.h"
-#include "ops/bev_pool/bev_pool_native.h"
+#include "ops/bev_pool/bev_pool.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpBevPoolBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,

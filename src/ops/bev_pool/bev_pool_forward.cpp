@@ -1,8 +1,8 @@
 // mluOpOmpBevPoolForward: entry and checks.
 // Start with the entry below, then run_forward() in bev_pool_native.cpp; the kernels: count_points() and
-// sort_points() in bev_pool_native_kernels.cpp, then primitives/bucket_sums.h.
+// sort_points() in bev_pool_native_kernels.cpp, then primitives/sort/bucket_sums.h.
 #include "mlu_op_omp.h"
-#include "ops/bev_pool/bev_pool_native.h"
+#include "ops/bev_pool/bev_pool.h"
 
 mluOpStatus_t MLUOP_WIN_API
 mluOpOmpBevPoolForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t depth_desc, const void* depth,

@@ -1,10 +1,12 @@
-#include "ops/bev_pool/bev_pool_native.h"
+// BEV pool: the launches of the native algorithm. Two check the points and sort them, forward by cell and backward
+// by row of features, so that a task owns each sum; the last compute the sums, each in the order of points.
+#include "ops/bev_pool/bev_pool.h"
 
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "ops/bev_pool/bev_pool_native_kernels.h"
-#include "primitives/index_pairs.h"
+#include "primitives/indices/index_pairs.h"
 
 namespace mluop::bev_pool {
 

@@ -10,10 +10,10 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/bev_pool/bev_pool_native_kernels.h"
-#include "primitives/bucket_sums-inl.h"
-#include "primitives/elements-inl.h"
-#include "primitives/partial_sums-inl.h"
-#include "primitives/select_items-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/partial_sums-inl.h"
+#include "primitives/simd/select_items-inl.h"
+#include "primitives/sort/bucket_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::bev_pool::native {

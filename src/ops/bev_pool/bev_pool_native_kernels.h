@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/bev_pool/bev_pool_args.h"
-#include "primitives/bucket_sums.h"
+#include "ops/bev_pool/bev_pool.h"
+#include "primitives/sort/bucket_sums.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

@@ -1,6 +1,6 @@
 // mluOpBoxIouRotated: entry and checks.
 // Start with the entry below, then run() in box_iou_rotated_native.cpp, its kernels in
-// box_iou_rotated_native_kernels.cpp, and overlap() in primitives/rotated_box.cpp.
+// box_iou_rotated_native_kernels.cpp, and overlap() in primitives/geometry/rotated_box.cpp.
 #include "ops/box_iou_rotated/box_iou_rotated_native.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int mode, const bool aligned,

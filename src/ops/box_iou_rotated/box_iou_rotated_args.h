@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "primitives/rotated_box.h"
+#include "primitives/geometry/rotated_box.h"
 
 namespace mluop::box_iou_rotated {
 

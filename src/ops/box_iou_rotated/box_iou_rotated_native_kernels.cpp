@@ -7,7 +7,7 @@
 #include <hwy/highway.h>
 
 #include "core/simd.h"
-#include "primitives/box_bounds-inl.h"
+#include "primitives/geometry/box_bounds-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::box_iou_rotated::native {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ops/box_iou_rotated/box_iou_rotated_args.h"
-#include "primitives/box_bounds.h"
+#include "primitives/geometry/box_bounds.h"
 #include "team/launch.h"
 
 namespace mluop::box_iou_rotated::native {

@@ -1,8 +1,8 @@
 // mluOpOmpBoxesOverlapBev: entry and checks.
 // Start with the entry below, then run() in boxes_overlap_bev_native.cpp. The kernels: prepare() and intersect()
-// in boxes_overlap_bev_native_kernels.cpp, which use bounds and overlap of primitives/bev_box.h.
+// in boxes_overlap_bev_native_kernels.cpp, which use bounds and overlap of primitives/geometry/bev_box.h.
+#include "ops/boxes_overlap_bev/boxes_overlap_bev.h"
 #include "mlu_op_omp.h"
-#include "ops/boxes_overlap_bev/boxes_overlap_bev_native.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxesOverlapBev(mluOpHandle_t handle,
                                                     const mluOpTensorDescriptor_t boxes_a_desc,

@@ -8,7 +8,7 @@
 
 #include "core/simd.h"
 #include "ops/boxes_overlap_bev/boxes_overlap_bev_native_kernels.h"
-#include "primitives/box_bounds-inl.h"
+#include "primitives/geometry/box_bounds-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::boxes_overlap_bev::native {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/sizes.h"
-#include "ops/boxes_overlap_bev/boxes_overlap_bev_args.h"
-#include "primitives/bev_box.h"
+#include "ops/boxes_overlap_bev/boxes_overlap_bev.h"
+#include "primitives/geometry/bev_box.h"
 #include "team/launch.h"
 
 namespace mluop::boxes_overlap_bev::native {

@@ -13,8 +13,8 @@
 
 #include "ops/dcn/columns.h"
 #include "ops/dcn/samples.h"
-#include "primitives/elements-inl.h"
-#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/gemm/gemm_microkernel-inl.h"
+#include "primitives/simd/elements-inl.h"
 
 MLUOP_BEFORE_MICROKERNEL();
 namespace mluop::dcn {

@@ -2,7 +2,7 @@
 // Start with check_backward_data(), with the rules that all three operators share in dcn_rules.cpp; then read
 // run() in dcn_backward_data_native.cpp. Its kernels: pack(), scatter() and combine() in
 // dcn_backward_data_native_kernels.cpp.
-#include "ops/dcn/dcn_backward_data_native.h"
+#include "ops/dcn/dcn.h"
 #include "ops/dcn/dcn_rules.h"
 
 namespace mluop::dcn {

@@ -2,7 +2,7 @@
 // Start with check_backward_weight(), with the rules that all three operators share in dcn_rules.cpp; then read
 // run() in dcn_backward_weight_native.cpp. Its kernels: multiply(), combine() and add_bias() in
 // dcn_backward_weight_native_kernels.cpp.
-#include "ops/dcn/dcn_backward_weight_native.h"
+#include "ops/dcn/dcn.h"
 #include "ops/dcn/dcn_rules.h"
 
 namespace mluop::dcn {

@@ -1,4 +1,5 @@
-#include "ops/dcn/dcn_backward_weight_native.h"
+// Deformable convolution backward weight, native algorithm: the decisions of a call, and its launches.
+#include "ops/dcn/dcn.h"
 
 #include <algorithm>
 
@@ -7,7 +8,7 @@
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "ops/dcn/dcn_backward_weight_native_kernels.h"
-#include "primitives/dot_products.h"
+#include "primitives/gemm/dot_products.h"
 
 namespace mluop::dcn::backward_weight {
 namespace {

@@ -13,10 +13,10 @@
 #include "core/simd.h"
 #include "ops/dcn/columns-inl.h"
 #include "ops/dcn/samples-inl.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/outer_products-inl.h"
-#include "primitives/pack_panel-inl.h"
-#include "primitives/sum_rows-inl.h"
+#include "primitives/gemm/outer_products-inl.h"
+#include "primitives/gemm/pack_panel-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
+#include "primitives/simd/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dcn::backward_weight {

@@ -2,7 +2,7 @@
 // Start with check_forward(), with the rules that all three operators share in dcn_rules.cpp; then read run() in
 // dcn_forward_native.cpp. Its kernels: pack() and convolve() in dcn_forward_native_kernels.cpp, which find the
 // samples in samples-inl.h and interpolate them in columns-inl.h.
-#include "ops/dcn/dcn_forward_native.h"
+#include "ops/dcn/dcn.h"
 #include "ops/dcn/dcn_rules.h"
 
 namespace mluop::dcn {

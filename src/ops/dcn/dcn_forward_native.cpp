@@ -1,4 +1,5 @@
-#include "ops/dcn/dcn_forward_native.h"
+// Deformable convolution forward, native algorithm: the decisions of a call, and its launches.
+#include "ops/dcn/dcn.h"
 
 #include <algorithm>
 
@@ -6,7 +7,7 @@
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "ops/dcn/dcn_forward_native_kernels.h"
-#include "primitives/dot_products.h"
+#include "primitives/gemm/dot_products.h"
 
 namespace mluop::dcn::forward {
 namespace {

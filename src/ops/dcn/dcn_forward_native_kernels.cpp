@@ -13,9 +13,9 @@
 #include "core/simd.h"
 #include "ops/dcn/columns-inl.h"
 #include "ops/dcn/samples-inl.h"
-#include "primitives/gemm_microkernel-inl.h"
-#include "primitives/pack_panel-inl.h"
-#include "primitives/sum_rows-inl.h"
+#include "primitives/gemm/gemm_microkernel-inl.h"
+#include "primitives/gemm/pack_panel-inl.h"
+#include "primitives/simd/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dcn::forward {

@@ -8,9 +8,9 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "ops/dcn/columns.h"
-#include "ops/dcn/dcn_args.h"
+#include "ops/dcn/dcn.h"
 #include "ops/dcn/samples.h"
-#include "primitives/matmul.h"
+#include "primitives/gemm/matmul.h"
 #include "team/launch.h"
 
 namespace mluop::dcn::forward {

@@ -3,7 +3,7 @@
 
 #include "core/dcn.h"
 #include "core/tensor.h"
-#include "ops/dcn/dcn_args.h"
+#include "ops/dcn/dcn.h"
 #include "team/operator_call.h"
 
 namespace mluop::dcn {

@@ -12,9 +12,9 @@
 #include <algorithm>
 
 #include "ops/dcn/samples.h"
-#include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/gemm/gemm_microkernel-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dcn {

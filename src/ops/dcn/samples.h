@@ -5,8 +5,8 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/dcn/dcn_args.h"
-#include "primitives/matmul.h"
+#include "ops/dcn/dcn.h"
+#include "primitives/gemm/matmul.h"
 
 namespace mluop::dcn {
 

@@ -2,7 +2,7 @@
 // Start with the entry at the end of this file, then run() and class Steps above it in
 // dynamic_point_to_voxel_forward_native.cpp, key_words.h, shared_voxels.h, and from top to bottom
 // dynamic_point_to_voxel_forward_native_kernels.cpp: keys, sorted points, then reduce_voxels() and Reducer.
-#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native.h"
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward.h"
 
 namespace mluop::dynamic_point_to_voxel_forward {
 namespace {

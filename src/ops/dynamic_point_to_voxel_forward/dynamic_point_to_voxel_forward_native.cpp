@@ -1,10 +1,11 @@
-#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native.h"
+// Dynamic point to voxel forward, native algorithm: its workspace and its launches.
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native_kernels.h"
-#include "primitives/radix_sort.h"
+#include "primitives/sort/radix_sort.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 namespace {

@@ -10,10 +10,10 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native_kernels.h"
-#include "primitives/channel_lines.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/prefetch.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/channel_lines.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 #include "team/atomics.h"
 
 // The keys of the points.

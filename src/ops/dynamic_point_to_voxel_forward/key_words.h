@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_args.h"
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/checks.h"
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 #include "team/atomics.h"
 
 namespace mluop::dynamic_scatter_backward {

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {

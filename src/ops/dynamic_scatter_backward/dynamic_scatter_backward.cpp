@@ -2,8 +2,7 @@
 // Start with compute_grad_feats() below, then run() in dynamic_scatter_backward_native.cpp, then the kernels in
 // dynamic_scatter_backward_native_kernels.cpp: check() and gather(), for the maximum rank() and match(). The
 // maximum has a device algorithm, too: run() in dynamic_scatter_backward_device.cpp.
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device.h"
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 
 namespace mluop::dynamic_scatter_backward {
 namespace {

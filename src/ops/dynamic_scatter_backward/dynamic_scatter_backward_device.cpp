@@ -1,10 +1,12 @@
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device.h"
+// Dynamic scatter backward, device algorithm, which is plan one of the design document: its workspace and its
+// launches.
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 
 #include <algorithm>
 
 #include "ops/dynamic_scatter_backward/check_map.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::dynamic_scatter_backward::device {
 namespace {

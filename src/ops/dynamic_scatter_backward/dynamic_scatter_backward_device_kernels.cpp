@@ -9,8 +9,8 @@
 #include "core/simd.h"
 #include "ops/dynamic_scatter_backward/count_valid-inl.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device_kernels.h"
-#include "primitives/for_each_distinct-inl.h"
-#include "primitives/prefetch.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/simd/for_each_distinct-inl.h"
 #include "team/row_guard.h"
 #include "team/transfer.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

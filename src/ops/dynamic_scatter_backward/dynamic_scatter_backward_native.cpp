@@ -1,11 +1,12 @@
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native.h"
+// Dynamic scatter backward, native algorithm: its workspace and its launches.
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "ops/dynamic_scatter_backward/check_map.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::dynamic_scatter_backward::native {
 namespace {

@@ -12,10 +12,10 @@
 #include "ops/dynamic_scatter_backward/count_valid-inl.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native_kernels.h"
 #include "ops/dynamic_scatter_backward/key_partition-inl.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/mask_bits-inl.h"
-#include "primitives/prefetch.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
+#include "primitives/simd/mask_bits-inl.h"
 #include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 #include "ops/dynamic_scatter_backward/key_partition.h"
 #include "team/atomics.h"
 #include "team/launch.h"

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "ops/dynamic_scatter_backward/key_partition.h"
-#include "primitives/select_items-inl.h"
+#include "primitives/simd/select_items-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {

@@ -2,7 +2,7 @@
 // Start with the entry below, then check_arguments() in focal_loss_sigmoid_rules.h, run_backward() in
 // focal_loss_sigmoid_native.cpp, and compute() in focal_loss_sigmoid_native_kernels.cpp.
 #include "mlu_op.h"
-#include "ops/focal_loss_sigmoid/focal_loss_sigmoid_native.h"
+#include "ops/focal_loss_sigmoid/focal_loss_sigmoid.h"
 #include "ops/focal_loss_sigmoid/focal_loss_sigmoid_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidBackward(

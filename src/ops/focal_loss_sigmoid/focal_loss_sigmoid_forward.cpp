@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "mlu_op.h"
-#include "ops/focal_loss_sigmoid/focal_loss_sigmoid_native.h"
+#include "ops/focal_loss_sigmoid/focal_loss_sigmoid.h"
 #include "ops/focal_loss_sigmoid/focal_loss_sigmoid_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(

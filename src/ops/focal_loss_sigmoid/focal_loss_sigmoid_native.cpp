@@ -1,4 +1,5 @@
-#include "ops/focal_loss_sigmoid/focal_loss_sigmoid_native.h"
+// Sigmoid focal loss: the launch of the native algorithm, over tiles of elements.
+#include "ops/focal_loss_sigmoid/focal_loss_sigmoid.h"
 
 #include "core/caches.h"
 #include "core/checks.h"

@@ -11,8 +11,8 @@
 #include "core/simd.h"
 #include "ops/focal_loss_sigmoid/exp_log-inl.h"
 #include "ops/focal_loss_sigmoid/focal_loss_sigmoid_native_kernels.h"
-#include "primitives/elements-inl.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::focal_loss_sigmoid::native {

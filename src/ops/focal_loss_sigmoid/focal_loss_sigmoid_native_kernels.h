@@ -5,7 +5,7 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/focal_loss_sigmoid/focal_loss_sigmoid_args.h"
+#include "ops/focal_loss_sigmoid/focal_loss_sigmoid.h"
 #include "team/launch.h"
 
 namespace mluop::focal_loss_sigmoid::native {

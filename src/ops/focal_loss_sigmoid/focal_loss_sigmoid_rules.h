@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "ops/focal_loss_sigmoid/focal_loss_sigmoid_args.h"
+#include "ops/focal_loss_sigmoid/focal_loss_sigmoid.h"
 #include "team/operator_call.h"
 
 namespace mluop::focal_loss_sigmoid {

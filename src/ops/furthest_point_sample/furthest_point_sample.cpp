@@ -2,7 +2,7 @@
 // Start with the entries at the end of this file, then rank.h, and furthest_point_sample_native_kernels.cpp:
 // sample(), which both share; add_sample(), of points, which furthest_point_sample_native_buckets.cpp sorts;
 // add_row(), of distances.
-#include "ops/furthest_point_sample/furthest_point_sample_native.h"
+#include "ops/furthest_point_sample/furthest_point_sample.h"
 
 namespace mluop::furthest_point_sample {
 namespace {

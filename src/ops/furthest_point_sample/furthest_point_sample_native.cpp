@@ -1,4 +1,5 @@
-#include "ops/furthest_point_sample/furthest_point_sample_native.h"
+// Furthest point sampling, native algorithm: the workspaces, and the launches.
+#include "ops/furthest_point_sample/furthest_point_sample.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "core/sizes.h"
-#include "ops/furthest_point_sample/furthest_point_sample_args.h"
+#include "ops/furthest_point_sample/furthest_point_sample.h"
 #include "ops/furthest_point_sample/rank.h"
 
 namespace mluop::furthest_point_sample::native {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "primitives/point_split.h"
+#include "primitives/geometry/point_split.h"
 
 namespace mluop::furthest_point_sample::native {
 

@@ -11,8 +11,8 @@
 #include "core/simd.h"
 #include "ops/furthest_point_sample/furthest_point_sample_native_kernels.h"
 #include "ops/furthest_point_sample/rank.h"
-#include "primitives/distance-inl.h"
-#include "primitives/mask_bits-inl.h"
+#include "primitives/geometry/distance-inl.h"
+#include "primitives/simd/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::furthest_point_sample::native {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "core/sizes.h"
-#include "ops/furthest_point_sample/furthest_point_sample_args.h"
+#include "ops/furthest_point_sample/furthest_point_sample.h"
 #include "ops/furthest_point_sample/furthest_point_sample_native_buckets.h"
 #include "team/launch.h"
 

@@ -1,10 +1,10 @@
 // mluOpOmpGatherPointsBackward: entry and checks.
 // Start with the entry at the end of this file, then run() and make_plan() in gather_points_backward_native.cpp;
 // the kernel: sum() in gather_points_backward_native_kernels.cpp, which follows its helpers and uses those of
-// primitives/channel_strip-inl.h.
+// primitives/simd/channel_strip-inl.h.
+#include "ops/gather_points_backward/gather_points_backward.h"
 #include "mlu_op_omp.h"
-#include "ops/gather_points_backward/gather_points_backward_native.h"
-#include "primitives/point_indices.h"
+#include "primitives/indices/point_indices.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,

@@ -1,11 +1,14 @@
-#include "ops/gather_points_backward/gather_points_backward_native.h"
+// Gather points backward, native algorithm: the decisions of a call, and its launches. The first checks the
+// indices, the second sums. The only memory is a tile in NRAM.
+#include "ops/gather_points_backward/gather_points_backward.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/dtype.h"
-#include "primitives/point_indices.h"
+#include "ops/gather_points_backward/gather_points_backward_native_kernels.h"
+#include "primitives/indices/point_indices.h"
 #include "team/fit_tile.h"
 
 namespace mluop::gather_points_backward::native {
@@ -29,8 +32,15 @@ int64_t max_tile_features(const Context& context, const Args& args) {
          });
 }
 
-}  // namespace
+struct Plan {
+  int task_dim;
+  int64_t features;  // of a tile, a multiple of kStripChannels
+  bool stream;       // the output bypasses the caches
+  bool prefetch;     // points come from memory
+};
 
+// Throws Failure: ALLOC_FAILED if the smallest tile does not fit NRAM, BAD_PARAM if the bytes of all tensors
+// together exceed int64_t.
 Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
   const int64_t bytes = bytes_moved(args);
@@ -42,6 +52,8 @@ Plan make_plan(const Context& context, const Args& args) {
   plan.prefetch = bytes >= cache_sizes().llc;
   return plan;
 }
+
+}  // namespace
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();

@@ -10,7 +10,7 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/gather_points_backward/gather_points_backward_native_kernels.h"
-#include "primitives/channel_strip-inl.h"
+#include "primitives/simd/channel_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::gather_points_backward::native {

@@ -5,8 +5,8 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/gather_points_backward/gather_points_backward_args.h"
-#include "primitives/channel_strip.h"
+#include "ops/gather_points_backward/gather_points_backward.h"
+#include "primitives/simd/channel_strip.h"
 #include "team/launch.h"
 
 namespace mluop::gather_points_backward::native {

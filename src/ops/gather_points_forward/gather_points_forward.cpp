@@ -1,9 +1,9 @@
 // mluOpOmpGatherPointsForward: entry and checks.
 // Start with the entry below, then run() and make_plan() in gather_points_forward_native.cpp; the kernels:
 // packed() and direct() in gather_points_forward_native_kernels.cpp, which follow their helpers.
+#include "ops/gather_points_forward/gather_points_forward.h"
 #include "mlu_op_omp.h"
-#include "ops/gather_points_forward/gather_points_forward_native.h"
-#include "primitives/point_indices.h"
+#include "primitives/indices/point_indices.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
                                                         const mluOpTensorDescriptor_t features_desc,

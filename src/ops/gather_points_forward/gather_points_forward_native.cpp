@@ -1,11 +1,14 @@
-#include "ops/gather_points_forward/gather_points_forward_native.h"
+// Gather points forward, native algorithm: the decisions of a call, and its launches. The first checks the
+// indices, the second gathers. The only memory is a tile in NRAM.
+#include "ops/gather_points_forward/gather_points_forward.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/dtype.h"
-#include "primitives/point_indices.h"
+#include "ops/gather_points_forward/gather_points_forward_native_kernels.h"
+#include "primitives/indices/point_indices.h"
 #include "team/fit_tile.h"
 
 namespace mluop::gather_points_forward::native {

@@ -10,8 +10,8 @@
 
 #include "core/simd.h"
 #include "ops/gather_points_forward/gather_points_forward_native_kernels.h"
-#include "primitives/stream-inl.h"
-#include "primitives/transpose_square-inl.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::gather_points_forward::native {

@@ -9,8 +9,8 @@
 #include "core/arena.h"
 #include "core/dtype.h"
 #include "core/sizes.h"
-#include "ops/gather_points_forward/gather_points_forward_args.h"
-#include "primitives/channel_lines.h"
+#include "ops/gather_points_forward/gather_points_forward.h"
+#include "primitives/memory/channel_lines.h"
 #include "team/launch.h"
 
 namespace mluop::gather_points_forward::native {
@@ -72,5 +72,17 @@ struct DirectTile {
 
   T* row;  // [chunk_points] of the output
 };
+
+struct Plan {
+  int task_dim;
+  bool packed;           // packed_kernel(), else direct_kernel()
+  int64_t chunk_points;  // a multiple of kBlockPoints
+  bool stream;           // the output bypasses the caches
+  bool prefetch;         // features come from memory
+};
+
+// Throws Failure with BAD_PARAM if the bytes of all tensors exceed int64_t. The smallest tile fits 1 KiB, the
+// smallest NRAM.
+Plan make_plan(const Context& context, const Args& args);
 
 }  // namespace mluop::gather_points_forward::native

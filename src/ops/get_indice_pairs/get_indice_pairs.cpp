@@ -7,7 +7,7 @@
 
 #include "core/sizes.h"
 #include "core/sparse_convolution.h"
-#include "ops/get_indice_pairs/get_indice_pairs_native.h"
+#include "ops/get_indice_pairs/get_indice_pairs.h"
 
 namespace mluop::get_indice_pairs {
 namespace {

@@ -1,4 +1,5 @@
-#include "ops/get_indice_pairs/get_indice_pairs_native.h"
+// Get indice pairs, native algorithm: the decisions of a call, and its launches.
+#include "ops/get_indice_pairs/get_indice_pairs.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +8,7 @@
 
 #include "core/caches.h"
 #include "ops/get_indice_pairs/get_indice_pairs_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::get_indice_pairs::native {

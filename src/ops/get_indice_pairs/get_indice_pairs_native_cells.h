@@ -9,7 +9,7 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/get_indice_pairs/get_indice_pairs_args.h"
+#include "ops/get_indice_pairs/get_indice_pairs.h"
 
 namespace mluop::get_indice_pairs::native {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "ops/get_indice_pairs/get_indice_pairs_native_cells.h"
-#include "primitives/radix_sort.h"
+#include "primitives/sort/radix_sort.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

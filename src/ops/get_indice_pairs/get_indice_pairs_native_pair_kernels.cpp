@@ -10,7 +10,7 @@
 #include "core/simd.h"
 #include "ops/get_indice_pairs/cells-inl.h"
 #include "ops/get_indice_pairs/get_indice_pairs_native_kernels.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {

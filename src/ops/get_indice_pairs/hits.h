@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "ops/get_indice_pairs/get_indice_pairs_args.h"
+#include "ops/get_indice_pairs/get_indice_pairs.h"
 
 namespace mluop::get_indice_pairs::native {
 

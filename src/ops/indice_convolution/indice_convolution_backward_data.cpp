@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/dtype.h"
-#include "ops/indice_convolution/indice_convolution_native.h"
+#include "ops/indice_convolution/indice_convolution.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 
 namespace mluop::indice_convolution::backward_data {

@@ -1,7 +1,8 @@
 // mluOpIndiceConvolutionBackwardFilter and its workspace query: entries and checks. Start with check(), then read
 // run() in indice_convolution_backward_filter_native.cpp and its launches: check_pairs(), multiply() and combine()
-// in indice_convolution_backward_filter_native_kernels.cpp. The microkernel is in primitives/outer_products-inl.h.
-#include "ops/indice_convolution/indice_convolution_backward_filter_native.h"
+// in indice_convolution_backward_filter_native_kernels.cpp. The microkernel is in
+// primitives/gemm/outer_products-inl.h.
+#include "ops/indice_convolution/indice_convolution.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 
 namespace mluop::indice_convolution::backward_filter {

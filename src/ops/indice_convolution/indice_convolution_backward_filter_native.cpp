@@ -1,4 +1,5 @@
-#include "ops/indice_convolution/indice_convolution_backward_filter_native.h"
+// Indice convolution backward filter, native algorithm: the decisions of a call, and its launches.
+#include "ops/indice_convolution/indice_convolution.h"
 
 #include <algorithm>
 
@@ -6,7 +7,7 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::indice_convolution::backward_filter {
 namespace {

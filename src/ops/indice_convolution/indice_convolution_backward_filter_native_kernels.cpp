@@ -14,12 +14,12 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
-#include "primitives/amx_microkernels-inl.h"
-#include "primitives/gemm_microkernel-inl.h"
-#include "primitives/outer_products-inl.h"
-#include "primitives/pack_panel-inl.h"
-#include "primitives/sum_rows-inl.h"
-#include "primitives/transpose_square-inl.h"
+#include "primitives/gemm/amx_microkernels-inl.h"
+#include "primitives/gemm/gemm_microkernel-inl.h"
+#include "primitives/gemm/outer_products-inl.h"
+#include "primitives/gemm/pack_panel-inl.h"
+#include "primitives/simd/sum_rows-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::backward_filter {

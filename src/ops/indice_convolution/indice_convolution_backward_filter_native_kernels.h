@@ -7,9 +7,9 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution/indice_convolution_args.h"
-#include "primitives/amx.h"
-#include "primitives/matmul.h"
+#include "ops/indice_convolution/indice_convolution.h"
+#include "primitives/gemm/amx.h"
+#include "primitives/gemm/matmul.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

@@ -1,14 +1,15 @@
-#include "ops/indice_convolution/indice_convolution_device.h"
+// Indice convolution forward, device algorithm: the decisions of a call, and its launches.
+#include "ops/indice_convolution/indice_convolution.h"
 
 #include <algorithm>
 
 #include "ops/indice_convolution/indice_convolution_device_kernels.h"
-#include "primitives/fill.h"
-#include "primitives/gather.h"
-#include "primitives/matmul.h"
-#include "primitives/round_f32.h"
-#include "primitives/scatter_add.h"
-#include "primitives/transpose.h"
+#include "primitives/gemm/matmul.h"
+#include "primitives/memory/fill.h"
+#include "primitives/memory/gather.h"
+#include "primitives/memory/round_f32.h"
+#include "primitives/memory/scatter_add.h"
+#include "primitives/memory/transpose.h"
 
 namespace mluop::indice_convolution::device {
 namespace {

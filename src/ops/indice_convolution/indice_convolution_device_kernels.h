@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/indice_convolution/indice_convolution_args.h"
+#include "ops/indice_convolution/indice_convolution.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

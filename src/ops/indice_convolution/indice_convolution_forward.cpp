@@ -1,13 +1,14 @@
 // mluOpIndiceConvolutionForward and its workspace query: entries and checks. Start with check(), then read run()
 // in indice_convolution_native.cpp and what it launches: count_pairs() and sort_pairs() in
 // indice_convolution_native_sort_kernels.cpp, pack_filters() and convolve() in
-// indice_convolution_native_kernels.cpp. The device algorithm is run() in indice_convolution_device.cpp.
+// indice_convolution_native_kernels.cpp. convolve() reads the sorted pairs with batch_reader-inl.h and multiplies
+// their rows with the microkernel, primitives/gemm/gemm_microkernel-inl.h; on tile registers, that is
+// primitives/gemm/amx_microkernels-inl.h. The device algorithm is run() in indice_convolution_device.cpp.
 #include <functional>
 #include <numeric>
 
 #include "core/dtype.h"
-#include "ops/indice_convolution/indice_convolution_device.h"
-#include "ops/indice_convolution/indice_convolution_native.h"
+#include "ops/indice_convolution/indice_convolution.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 
 namespace mluop::indice_convolution::forward {

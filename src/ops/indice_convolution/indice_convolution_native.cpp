@@ -1,4 +1,5 @@
-#include "ops/indice_convolution/indice_convolution_native.h"
+// Indice convolution, native algorithm: the decisions of a call, and its launches.
+#include "ops/indice_convolution/indice_convolution.h"
 
 #include <algorithm>
 
@@ -6,9 +7,9 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
-#include "primitives/amx.h"
-#include "primitives/fill.h"
-#include "primitives/matmul.h"
+#include "primitives/gemm/amx.h"
+#include "primitives/gemm/matmul.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::indice_convolution::native {
 namespace {

@@ -12,13 +12,13 @@
 #include "core/sizes.h"
 #include "ops/indice_convolution/batch_reader-inl.h"
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
-#include "primitives/amx_microkernels-inl.h"
-#include "primitives/elements-inl.h"
-#include "primitives/gemm_microkernel-inl.h"
-#include "primitives/pack_panel-inl.h"
-#include "primitives/prefetch.h"
-#include "primitives/stream-inl.h"
-#include "primitives/sum_rows-inl.h"
+#include "primitives/gemm/amx_microkernels-inl.h"
+#include "primitives/gemm/gemm_microkernel-inl.h"
+#include "primitives/gemm/pack_panel-inl.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::native {

@@ -9,9 +9,9 @@
 
 #include "core/arena.h"
 #include "core/element.h"
-#include "ops/indice_convolution/indice_convolution_args.h"
+#include "ops/indice_convolution/indice_convolution.h"
 #include "ops/indice_convolution/pairs_by_output_tile.h"
-#include "primitives/matmul.h"
+#include "primitives/gemm/matmul.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

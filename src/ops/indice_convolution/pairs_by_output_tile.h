@@ -8,8 +8,8 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution/indice_convolution_args.h"
-#include "primitives/counting_sort.h"
+#include "ops/indice_convolution/indice_convolution.h"
+#include "primitives/sort/counting_sort.h"
 
 namespace mluop::indice_convolution::native {
 

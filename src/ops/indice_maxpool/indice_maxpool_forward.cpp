@@ -2,7 +2,7 @@
 // Start with the entry below, then run_forward() in indice_maxpool_native.cpp; the kernels: count_pairs(),
 // sort_pairs() and pool() in indice_maxpool_native_kernels.cpp.
 #include "mlu_op_omp.h"
-#include "ops/indice_maxpool/indice_maxpool_native.h"
+#include "ops/indice_maxpool/indice_maxpool.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,

@@ -1,4 +1,6 @@
-#include "ops/indice_maxpool/indice_maxpool_native.h"
+// Indice max pooling: the launches of the native algorithm. Two check the pairs and sort them by row of the
+// result, the last computes the rows, each in the order of offsets and pairs.
+#include "ops/indice_maxpool/indice_maxpool.h"
 
 #include <algorithm>
 

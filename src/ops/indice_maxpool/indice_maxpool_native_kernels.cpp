@@ -7,8 +7,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/indice_maxpool/indice_maxpool_native_kernels.h"
-#include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_maxpool::native {

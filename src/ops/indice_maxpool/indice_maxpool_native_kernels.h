@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/indice_maxpool/indice_maxpool_args.h"
-#include "primitives/counting_sort.h"
+#include "ops/indice_maxpool/indice_maxpool.h"
+#include "primitives/sort/counting_sort.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

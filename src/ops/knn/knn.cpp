@@ -1,10 +1,10 @@
 // mluOpOmpKnn and its workspace query: entries and checks.
 // Start with the entry at the end of this file, then run() in knn_native.cpp. The kernels: separate() in
-// primitives/point_planes.cpp; probe() and search() in knn_native_kernels.cpp, which use Center, which compares
-// vectors of points, the functions above them, and NeighborHeap (neighbor_heap.h) where distances are equal; those
-// of primitives/point_grid.cpp.
+// primitives/geometry/point_planes.cpp; probe() and search() in knn_native_kernels.cpp, which use Center, which
+// compares vectors of points, the functions above them, and NeighborHeap (neighbor_heap.h) where distances are
+// equal; those of primitives/geometry/point_grid.cpp.
+#include "ops/knn/knn.h"
 #include "mlu_op_omp.h"
-#include "ops/knn/knn_native.h"
 
 namespace mluop::knn {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/simd.h"
 #include "ops/knn/knn_native_kernels.h"
 #include "ops/knn/neighbor_heap.h"
-#include "primitives/distance-inl.h"
+#include "primitives/geometry/distance-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::knn::native {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "ops/knn/knn_args.h"
-#include "primitives/point_grid.h"
-#include "primitives/point_planes.h"
-#include "primitives/probes.h"
+#include "ops/knn/knn.h"
+#include "primitives/geometry/point_grid.h"
+#include "primitives/geometry/point_planes.h"
+#include "primitives/geometry/probes.h"
 #include "team/launch.h"
 
 namespace mluop::knn::native {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "ops/knn/knn_args.h"
+#include "ops/knn/knn.h"
 
 namespace mluop::knn::native {
 

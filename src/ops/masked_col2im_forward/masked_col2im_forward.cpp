@@ -2,8 +2,8 @@
 // Start with the entries below, then run() in masked_col2im_forward_native.cpp, then the kernels in the order of
 // their launches: masked_col2im_forward_native_kernels.h, and check(), index(), expand() and scatter() in
 // masked_col2im_forward_native_kernels.cpp.
+#include "ops/masked_col2im_forward/masked_col2im_forward.h"
 #include "core/dtype.h"
-#include "ops/masked_col2im_forward/masked_col2im_forward_native.h"
 
 namespace mluop::masked_col2im_forward {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/sizes.h"
-#include "ops/masked_col2im_forward/masked_col2im_forward_args.h"
+#include "ops/masked_col2im_forward/masked_col2im_forward.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

@@ -6,8 +6,7 @@
 
 #include "core/dtype.h"
 #include "core/sizes.h"
-#include "ops/masked_im2col_forward/masked_im2col_forward_device.h"
-#include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward.h"
 
 namespace mluop::masked_im2col_forward {
 namespace {

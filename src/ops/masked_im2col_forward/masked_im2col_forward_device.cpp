@@ -1,8 +1,11 @@
-#include "ops/masked_im2col_forward/masked_im2col_forward_device.h"
+// Masked im2col forward, device algorithm: its launches. The feature is transposed to NHWC, the window of each
+// mask is copied to its row of a matrix, and the matrix is transposed to data_col. The copies do not use NRAM.
+#include "ops/masked_im2col_forward/masked_im2col_forward.h"
 
 #include <algorithm>
 
-#include "primitives/fill.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_device_kernels.h"
+#include "primitives/memory/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::masked_im2col_forward::device {

@@ -8,7 +8,7 @@
 
 #include "core/simd.h"
 #include "ops/masked_im2col_forward/masked_im2col_forward_device_kernels.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/stream-inl.h"
 #include "team/transfer.h"
 
 HWY_BEFORE_NAMESPACE();

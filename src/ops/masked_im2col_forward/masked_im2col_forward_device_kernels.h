@@ -5,7 +5,7 @@
 
 #include "core/caches.h"
 #include "core/sizes.h"
-#include "ops/masked_im2col_forward/masked_im2col_forward_args.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward.h"
 #include "team/launch.h"
 
 namespace mluop::masked_im2col_forward::device {

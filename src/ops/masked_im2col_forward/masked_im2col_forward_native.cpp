@@ -1,7 +1,9 @@
-#include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
+// Masked im2col forward, native algorithm: the decisions of a call, and its launch.
+#include "ops/masked_im2col_forward/masked_im2col_forward.h"
 
 #include <algorithm>
 
+#include "ops/masked_im2col_forward/masked_im2col_forward_native_kernels.h"
 #include "team/fit_tile.h"
 
 namespace mluop::masked_im2col_forward::native {

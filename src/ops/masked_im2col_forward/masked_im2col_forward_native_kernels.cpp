@@ -11,7 +11,7 @@
 
 #include "core/simd.h"
 #include "ops/masked_im2col_forward/masked_im2col_forward_native_kernels.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col_forward::native {

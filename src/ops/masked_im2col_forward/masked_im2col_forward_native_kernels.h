@@ -11,7 +11,7 @@
 
 #include "core/caches.h"
 #include "core/sizes.h"
-#include "ops/masked_im2col_forward/masked_im2col_forward_args.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward.h"
 #include "team/launch.h"
 
 namespace mluop::masked_im2col_forward::native {
@@ -115,5 +115,16 @@ struct DirectBuffers {
   int64_t* positions;  // [tile_masks], of the pixel of a mask in a plane
   std::byte* rows;     // [group_channels, tile_masks] elements of the output
 };
+
+struct Plan {
+  int task_dim;
+  bool packed;            // packed_kernel(), else direct_kernel()
+  int64_t located_masks;  // packed_kernel() only: masks whose pixels are located at a time, whole lines
+  int64_t tile_masks;     // masks whose output rows are in NRAM at a time, whole lines
+  bool stream;            // the output bypasses the caches
+};
+
+// The smallest tile fits 1 KiB, the smallest NRAM.
+Plan make_plan(const Context& context, const Args& args);
 
 }  // namespace mluop::masked_im2col_forward::native

@@ -1,7 +1,7 @@
 // mluOpMsDeformAttnBackward: entry.
 // Start with the entry below, then its rules in ms_deform_attn_rules.h, run_backward() in
 // ms_deform_attn_native.cpp, and differentiate() and scatter() in ms_deform_attn_native_kernels.cpp.
-#include "ops/ms_deform_attn/ms_deform_attn_native.h"
+#include "ops/ms_deform_attn/ms_deform_attn.h"
 #include "ops/ms_deform_attn/ms_deform_attn_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(

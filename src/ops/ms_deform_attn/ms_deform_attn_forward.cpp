@@ -1,7 +1,7 @@
 // mluOpMsDeformAttnForward: entry.
 // Start with the entry below, then its rules in ms_deform_attn_rules.h, run_forward() in
 // ms_deform_attn_native.cpp, and attend() in ms_deform_attn_native_kernels.cpp.
-#include "ops/ms_deform_attn/ms_deform_attn_native.h"
+#include "ops/ms_deform_attn/ms_deform_attn.h"
 #include "ops/ms_deform_attn/ms_deform_attn_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(

@@ -1,10 +1,13 @@
-#include "ops/ms_deform_attn/ms_deform_attn_native.h"
+// Multi-scale deformable attention: the launches of the native algorithm. Forward is one launch over queries.
+// Backward is one over queries, for the gradients of locations and weights, and one over heads, whose owners add
+// the gradients of their keys in the order of queries.
+#include "ops/ms_deform_attn/ms_deform_attn.h"
 
 #include <algorithm>
 
 #include "core/checks.h"
 #include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::ms_deform_attn::native {

@@ -8,9 +8,9 @@
 
 #include "core/simd.h"
 #include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/partial_sums-inl.h"
-#include "primitives/prefetch.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/simd/for_each_vector-inl.h"
+#include "primitives/simd/partial_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ms_deform_attn::native {

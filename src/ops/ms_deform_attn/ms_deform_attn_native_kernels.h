@@ -5,8 +5,8 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/ms_deform_attn/ms_deform_attn_args.h"
-#include "primitives/partial_sums.h"
+#include "ops/ms_deform_attn/ms_deform_attn.h"
+#include "primitives/simd/partial_sums.h"
 #include "team/launch.h"
 
 namespace mluop::ms_deform_attn::native {
@@ -14,7 +14,7 @@ namespace mluop::ms_deform_attn::native {
 // Work items: queries of all batches. Writes their outputs.
 RangeKernel<ForwardArgs> attend_kernel();
 // Work items: queries of all batches. Writes the gradients of their locations and weights, which
-// are partial sums of channels (primitives/partial_sums.h).
+// are partial sums of channels (primitives/simd/partial_sums.h).
 RangeKernel<BackwardArgs> differentiate_kernel();
 // Work items: parts of the channels of the heads of all batches. Adds to the gradients of their keys.
 struct ScatterArgs : BackwardArgs {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/tensor.h"
-#include "ops/ms_deform_attn/ms_deform_attn_args.h"
+#include "ops/ms_deform_attn/ms_deform_attn.h"
 #include "team/operator_call.h"
 
 namespace mluop::ms_deform_attn {

@@ -1,12 +1,12 @@
 // mluOpNms and its workspace query: entries and checks; nms3d_normal.cpp has those of mluOpOmpNms3dNormal.
 // Start with the entry at the end of this file, then run() in nms_native.cpp, the kernels in
-// nms_native_kernels.cpp, in the order of their launches, and suppress() in primitives/suppression.cpp.
+// nms_native_kernels.cpp, in the order of their launches, and suppress() in primitives/geometry/suppression.cpp.
 #include <cstdint>
 #include <initializer_list>
 
 #include "core/nms.h"
 #include "core/sizes.h"
-#include "ops/nms/nms_native.h"
+#include "ops/nms/nms.h"
 
 namespace mluop::nms {
 namespace {

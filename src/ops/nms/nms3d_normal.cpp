@@ -1,6 +1,6 @@
 // mluOpOmpNms3dNormal and its workspace query: entries and checks. Continue as in nms.cpp.
 #include "mlu_op_omp.h"
-#include "ops/nms/nms_native.h"
+#include "ops/nms/nms.h"
 
 namespace mluop::nms {
 namespace {

@@ -1,10 +1,12 @@
-#include "ops/nms/nms_native.h"
+// NMS: the launches of the native algorithm. One suppression after the other: selects the candidates, sorts them,
+// prepares their boxes, suppresses, and writes those that are kept.
+#include "ops/nms/nms.h"
 
 #include <utility>
 
 #include "core/dtype.h"
 #include "ops/nms/nms_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::nms::native {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "core/sizes.h"
-#include "ops/nms/nms_args.h"
-#include "primitives/bev_box.h"
-#include "primitives/box_bounds.h"
-#include "primitives/suppression.h"
+#include "ops/nms/nms.h"
+#include "primitives/geometry/bev_box.h"
+#include "primitives/geometry/box_bounds.h"
+#include "primitives/geometry/suppression.h"
 #include "team/launch.h"
 
 namespace mluop::nms::native {

@@ -1,7 +1,7 @@
 // mluOpOmpNmsMatch and its workspace query: entries and checks.
 // Start with the entry at the end of this file, then run() in nms_match_native.cpp, and suppress() in
-// primitives/suppression.cpp.
-#include "ops/nms_match/nms_match_native.h"
+// primitives/geometry/suppression.cpp.
+#include "ops/nms_match/nms_match.h"
 
 namespace mluop::nms_match {
 namespace {

@@ -1,8 +1,9 @@
-#include "ops/nms_match/nms_match_native.h"
+// NMS match, native algorithm: its workspace, and its launches.
+#include "ops/nms_match/nms_match.h"
 
 #include <algorithm>
 
-#include "primitives/suppression.h"
+#include "primitives/geometry/suppression.h"
 #include "team/launch.h"
 
 namespace mluop::nms_match::native {

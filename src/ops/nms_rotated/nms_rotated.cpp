@@ -1,7 +1,7 @@
 // mluOpNmsRotated and its workspace query: entries and checks.
 // Start with the entry at the end of this file, then run() in nms_rotated_native.cpp, and suppress() in
-// primitives/suppression.cpp.
-#include "ops/nms_rotated/nms_rotated_native.h"
+// primitives/geometry/suppression.cpp.
+#include "ops/nms_rotated/nms_rotated.h"
 
 namespace mluop::nms_rotated {
 namespace {

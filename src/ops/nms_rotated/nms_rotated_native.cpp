@@ -1,9 +1,10 @@
-#include "ops/nms_rotated/nms_rotated_native.h"
+// NMS of rotated boxes, native algorithm: its workspace, and its launches.
+#include "ops/nms_rotated/nms_rotated.h"
 
 #include <algorithm>
 
-#include "primitives/rotated_box.h"
-#include "primitives/suppression.h"
+#include "primitives/geometry/rotated_box.h"
+#include "primitives/geometry/suppression.h"
 #include "team/launch.h"
 
 namespace mluop::nms_rotated::native {

@@ -1,9 +1,10 @@
 // mluOpPointsInBoxes, mluOpOmpPointsInBoxesPart and mluOpOmpPointsInBoxesAll: entries and checks.
 // Start with the entries at the end of this file, then run() in points_in_boxes_native.cpp. The kernels:
-// prepare() in primitives/point_boxes.cpp, then find_first() or mark() in points_in_boxes_native_kernels.cpp;
-// these use PointGroup, above them, and BoxTest of primitives/point_boxes-inl.h.
+// prepare() in primitives/geometry/point_boxes.cpp, then find_first() or mark() in
+// points_in_boxes_native_kernels.cpp; these use PointGroup, above them, and BoxTest of
+// primitives/geometry/point_boxes-inl.h.
+#include "ops/points_in_boxes/points_in_boxes.h"
 #include "mlu_op_omp.h"
-#include "ops/points_in_boxes/points_in_boxes_native.h"
 
 namespace mluop::points_in_boxes {
 namespace {

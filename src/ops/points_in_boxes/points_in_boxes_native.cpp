@@ -1,10 +1,12 @@
-#include "ops/points_in_boxes/points_in_boxes_native.h"
+// Points in boxes: the launches of the native algorithm. The first computes what the tests of a box share, and its
+// bounds; then each group of points is compared with the bounds of all boxes, and tested with those that it meets.
+#include "ops/points_in_boxes/points_in_boxes.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "ops/points_in_boxes/points_in_boxes_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::points_in_boxes::native {
 namespace {

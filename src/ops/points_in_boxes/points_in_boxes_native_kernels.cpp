@@ -11,9 +11,9 @@
 #include <limits>
 
 #include "core/simd.h"
-#include "primitives/box_bounds-inl.h"
-#include "primitives/mask_bits-inl.h"
-#include "primitives/point_boxes-inl.h"
+#include "primitives/geometry/box_bounds-inl.h"
+#include "primitives/geometry/point_boxes-inl.h"
+#include "primitives/simd/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::points_in_boxes::native {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "ops/points_in_boxes/points_in_boxes_args.h"
-#include "primitives/point_boxes.h"
+#include "ops/points_in_boxes/points_in_boxes.h"
+#include "primitives/geometry/point_boxes.h"
 #include "team/launch.h"
 
 namespace mluop::points_in_boxes::native {

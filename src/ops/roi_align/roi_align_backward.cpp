@@ -1,7 +1,7 @@
 // mluOpRoiAlignBackward_v2: entry and checks.
 // Start with the entry below, then run_backward() in roi_align_native.cpp, the tables of RoIs in
 // roi_align_tables.cpp, and add_means() and add_maxima() in roi_align_backward_native_kernels.cpp.
-#include "ops/roi_align/roi_align_native.h"
+#include "ops/roi_align/roi_align.h"
 #include "ops/roi_align/roi_align_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(

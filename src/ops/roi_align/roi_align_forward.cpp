@@ -2,7 +2,7 @@
 // Start with the entry below, then run_forward() in roi_align_native.cpp, the tables of RoIs in
 // roi_align_tables.cpp, and pool_means() and pool_maxima() in roi_align_forward_native_kernels.cpp.
 #include "core/roi_align.h"
-#include "ops/roi_align/roi_align_native.h"
+#include "ops/roi_align/roi_align.h"
 #include "ops/roi_align/roi_align_rules.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,

@@ -10,8 +10,8 @@
 #include "core/simd.h"
 #include "ops/roi_align/roi_align_geometry.h"
 #include "ops/roi_align/roi_align_native_kernels.h"
-#include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi_align::native {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ops/roi_align/roi_align_args.h"
+#include "ops/roi_align/roi_align.h"
 
 namespace mluop::roi_align {
 

@@ -1,4 +1,7 @@
-#include "ops/roi_align/roi_align_native.h"
+// RoI align: the launches of the native algorithm. The first checks the RoIs and writes their tables. Forward is
+// one launch over ranges of channels of images and RoIs. Backward is one over ranges of channels of images, whose
+// owners add the gradients of the RoIs in their order.
+#include "ops/roi_align/roi_align.h"
 
 #include <algorithm>
 

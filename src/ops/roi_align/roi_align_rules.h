@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/tensor.h"
-#include "ops/roi_align/roi_align_args.h"
+#include "ops/roi_align/roi_align.h"
 #include "team/operator_call.h"
 
 namespace mluop::roi_align {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/roi_align/roi_align_args.h"
+#include "ops/roi_align/roi_align.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

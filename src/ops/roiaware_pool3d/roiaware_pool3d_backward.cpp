@@ -3,7 +3,7 @@
 // roiaware_pool3d_backward_native.cpp. The kernels: find() and add() in
 // roiaware_pool3d_backward_native_kernels.cpp, which use the functions above them.
 #include "mlu_op.h"
-#include "ops/roiaware_pool3d/roiaware_pool3d_backward_native.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_rules.h"
 
 namespace mluop::roiaware_pool3d {

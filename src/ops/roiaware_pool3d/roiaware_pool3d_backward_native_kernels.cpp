@@ -13,11 +13,11 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "primitives/elements-inl.h"
-#include "primitives/find_bad_index-inl.h"
-#include "primitives/for_each_distinct-inl.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/prefetch.h"
+#include "primitives/indices/find_bad_index-inl.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/for_each_distinct-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d::backward::native {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

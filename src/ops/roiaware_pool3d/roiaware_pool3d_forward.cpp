@@ -1,10 +1,10 @@
 // mluOpRoiAwarePool3dForward and its workspace query, by both of their spellings: entries and checks.
 // Start with run_forward(), whose rules are in roiaware_pool3d_rules.h, then run() in
-// roiaware_pool3d_forward_native.cpp. The kernels: prepare() in primitives/point_boxes.cpp, bound() in
-// primitives/bounded_points.cpp, then pool() in roiaware_pool3d_forward_native_kernels.cpp, which uses the
-// functions above it and visit_points_in_box() of primitives/bounded_points-inl.h.
+// roiaware_pool3d_forward_native.cpp. The kernels: prepare() in primitives/geometry/point_boxes.cpp, bound() in
+// primitives/geometry/bounded_points.cpp, then pool() in roiaware_pool3d_forward_native_kernels.cpp, which uses
+// the functions above it and visit_points_in_box() of primitives/geometry/bounded_points-inl.h.
 #include "mlu_op.h"
-#include "ops/roiaware_pool3d/roiaware_pool3d_forward_native.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_rules.h"
 
 namespace mluop::roiaware_pool3d {

@@ -1,4 +1,7 @@
-#include "ops/roiaware_pool3d/roiaware_pool3d_forward_native.h"
+// RoI-aware pooling, forward, native algorithm: its workspace and its launches. Points are prepared in groups with
+// bounds, RoIs with what their tests share; then each RoI searches its points, counts them into its voxels, and
+// pools those that have some.
+#include "ops/roiaware_pool3d/roiaware_pool3d.h"
 
 #include <algorithm>
 

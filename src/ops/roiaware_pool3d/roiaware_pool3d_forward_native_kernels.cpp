@@ -12,10 +12,10 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "primitives/bounded_points-inl.h"
-#include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/stream-inl.h"
+#include "primitives/geometry/bounded_points-inl.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d::forward::native {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
-#include "primitives/bounded_points.h"
-#include "primitives/point_boxes.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d.h"
+#include "primitives/geometry/bounded_points.h"
+#include "primitives/geometry/point_boxes.h"
 #include "team/launch.h"
 
 namespace mluop::roiaware_pool3d::forward::native {

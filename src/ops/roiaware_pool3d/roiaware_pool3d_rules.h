@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d.h"
 #include "team/operator_call.h"
 
 namespace mluop::roiaware_pool3d {

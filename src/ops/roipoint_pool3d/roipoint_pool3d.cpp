@@ -1,9 +1,10 @@
 // mluOpRoiPointPool3d and its workspace query: entries and checks.
 // Start with the entry at the end of this file, then run() in roipoint_pool3d_native.cpp. The kernels: prepare()
-// in primitives/point_boxes.cpp, bound() in primitives/bounded_points.cpp, then sample() in
-// roipoint_pool3d_native_kernels.cpp, which uses visit_points_in_box() of primitives/bounded_points-inl.h.
+// in primitives/geometry/point_boxes.cpp, bound() in primitives/geometry/bounded_points.cpp, then sample() in
+// roipoint_pool3d_native_kernels.cpp, which uses visit_points_in_box() of
+// primitives/geometry/bounded_points-inl.h.
+#include "ops/roipoint_pool3d/roipoint_pool3d.h"
 #include "mlu_op.h"
-#include "ops/roipoint_pool3d/roipoint_pool3d_native.h"
 
 namespace mluop::roipoint_pool3d {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "primitives/bounded_points-inl.h"
-#include "primitives/stream-inl.h"
+#include "primitives/geometry/bounded_points-inl.h"
+#include "primitives/memory/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roipoint_pool3d::native {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/roipoint_pool3d/roipoint_pool3d_args.h"
-#include "primitives/bounded_points.h"
-#include "primitives/point_boxes.h"
+#include "ops/roipoint_pool3d/roipoint_pool3d.h"
+#include "primitives/geometry/bounded_points.h"
+#include "primitives/geometry/point_boxes.h"
 #include "team/launch.h"
 
 namespace mluop::roipoint_pool3d::native {

@@ -1,6 +1,6 @@
 // mluOpOmpSoftNms and its workspace query: entries and checks.
 // Start with the entry at the end of this file, then run() in soft_nms_native.cpp, and soft_nms_native_kernels.h.
-#include "ops/soft_nms/soft_nms_native.h"
+#include "ops/soft_nms/soft_nms.h"
 
 namespace mluop::soft_nms {
 namespace {

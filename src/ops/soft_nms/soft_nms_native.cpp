@@ -1,4 +1,5 @@
-#include "ops/soft_nms/soft_nms_native.h"
+// Soft NMS, native algorithm: its workspace, and its launches.
+#include "ops/soft_nms/soft_nms.h"
 
 #include <algorithm>
 

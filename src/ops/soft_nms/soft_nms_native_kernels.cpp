@@ -10,7 +10,7 @@
 
 #include "core/simd.h"
 #include "ops/soft_nms/soft_nms_native_kernels.h"
-#include "primitives/box_bounds.h"
+#include "primitives/geometry/box_bounds.h"
 #include "team/split.h"
 
 HWY_BEFORE_NAMESPACE();

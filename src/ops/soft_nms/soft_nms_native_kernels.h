@@ -8,7 +8,7 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/soft_nms/soft_nms_args.h"
+#include "ops/soft_nms/soft_nms.h"
 #include "team/launch.h"
 
 namespace mluop::soft_nms::native {

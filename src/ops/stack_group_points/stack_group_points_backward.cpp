@@ -1,10 +1,10 @@
 // mluOpOmpStackGroupPointsBackward: entry and checks.
 // Start with the entry below, then run_backward() in stack_group_points_native.cpp; the kernel: sum() in
 // stack_group_points_backward_native_kernels.cpp, which follows its helpers and uses those of
-// primitives/channel_strip-inl.h.
+// primitives/simd/channel_strip-inl.h.
 #include "mlu_op_omp.h"
-#include "ops/stack_group_points/stack_group_points_native.h"
-#include "primitives/cloud_counts.h"
+#include "ops/stack_group_points/stack_group_points.h"
+#include "primitives/indices/cloud_counts.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,

@@ -9,8 +9,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/stack_group_points/stack_group_points_native_kernels.h"
-#include "primitives/channel_strip-inl.h"
-#include "primitives/prefetch.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/simd/channel_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::stack_group_points::native {

@@ -2,8 +2,8 @@
 // Start with the entry below, then run_forward() in stack_group_points_native.cpp; the kernel: group() in
 // stack_group_points_forward_native_kernels.cpp, which follows its helpers.
 #include "mlu_op_omp.h"
-#include "ops/stack_group_points/stack_group_points_native.h"
-#include "primitives/cloud_counts.h"
+#include "ops/stack_group_points/stack_group_points.h"
+#include "primitives/indices/cloud_counts.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,

@@ -10,8 +10,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/stack_group_points/stack_group_points_native_kernels.h"
-#include "primitives/stream-inl.h"
-#include "primitives/transpose_square-inl.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::stack_group_points::native {

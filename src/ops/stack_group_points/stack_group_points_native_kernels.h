@@ -5,9 +5,9 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/stack_group_points/stack_group_points_args.h"
-#include "primitives/channel_strip.h"
-#include "primitives/cloud_counts.h"
+#include "ops/stack_group_points/stack_group_points.h"
+#include "primitives/indices/cloud_counts.h"
+#include "primitives/simd/channel_strip.h"
 #include "team/launch.h"
 
 namespace mluop::stack_group_points::native {

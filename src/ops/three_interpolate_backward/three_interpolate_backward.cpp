@@ -3,8 +3,7 @@
 // few features: sum() in three_interpolate_backward_native_grouped_kernels.cpp; other calls: direct() in
 // three_interpolate_backward_native_direct_kernels.cpp. The algorithm of the design document: run() in
 // three_interpolate_backward_device.cpp, then interpolate() in three_interpolate_backward_device_kernels.cpp.
-#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
 
 namespace mluop::three_interpolate_backward {
 namespace {

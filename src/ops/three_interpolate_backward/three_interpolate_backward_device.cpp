@@ -1,10 +1,12 @@
-#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
+// Three interpolate backward, device algorithm: the decisions of a call, and its launches.
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "core/dtype.h"
-#include "primitives/neighbor_indices.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
+#include "primitives/indices/neighbor_indices.h"
 
 namespace mluop::three_interpolate_backward::device {
 namespace {

@@ -10,10 +10,10 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
-#include "primitives/elements-inl.h"
-#include "primitives/find_bad_index-inl.h"
-#include "primitives/prefetch.h"
-#include "primitives/transpose_square-inl.h"
+#include "primitives/indices/find_bad_index-inl.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 #include "team/transfer.h"
 
 HWY_BEFORE_NAMESPACE();

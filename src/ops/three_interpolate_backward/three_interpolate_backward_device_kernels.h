@@ -1,7 +1,7 @@
 // Three interpolate backward, device algorithm: arguments, tiles in NRAM and range kernels, in the order of their
 // launches.
 //
-// Letters as in three_interpolate_backward_args.h. A product of a gradient and a weight is rounded, then added in
+// Letters as in three_interpolate_backward.h. A product of a gradient and a weight is rounded, then added in
 // fp32, in the order of the design document: tile of points, slot (the position of an index among the three of its
 // point), point.
 #pragma once
@@ -12,7 +12,7 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "mlu_op.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_args.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -88,5 +88,17 @@ struct Tile {
   float* local_weights;   // [No], 0 for the pairs of other work items
   int32_t* mask;          // [No], of the document; SIMD keeps it in registers
 };
+
+struct Plan {
+  int task_dim;
+  Tiling tiling;
+};
+
+// The features of a tile: at most `max`, a multiple of `unit`, such that B * ceil(M / Mo) work items fill as many
+// of the task_dim cores in each round as possible, in as many rounds as with `max`.
+int64_t choose_features(int64_t B, int64_t M, int64_t max, int64_t unit, int task_dim);
+
+// Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.
+Plan make_plan(const Context& context, const Args& args);
 
 }  // namespace mluop::three_interpolate_backward::device

@@ -1,4 +1,5 @@
-#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
+// Three interpolate backward, native algorithm: the decisions of a call, and its launches.
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +7,9 @@
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/dtype.h"
-#include "primitives/check_indices.h"
-#include "primitives/neighbor_indices.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
+#include "primitives/indices/check_indices.h"
+#include "primitives/indices/neighbor_indices.h"
 #include "team/fit_tile.h"
 
 namespace mluop::three_interpolate_backward::native {

@@ -12,7 +12,7 @@
 #include "core/sizes.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
 #include "ops/three_interpolate_backward/work_item-inl.h"
-#include "primitives/find_bad_index-inl.h"
+#include "primitives/indices/find_bad_index-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {

@@ -1,5 +1,5 @@
 // Three interpolate backward, native algorithm: arguments, tiles in NRAM and range kernels. A call launches
-// group_kernel() and sum_kernel(), or direct_kernel(). Letters as in three_interpolate_backward_args.h.
+// group_kernel() and sum_kernel(), or direct_kernel(). Letters as in three_interpolate_backward.h.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "mlu_op.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_args.h"
-#include "primitives/channel_strip.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
+#include "primitives/simd/channel_strip.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -124,5 +124,18 @@ struct DirectTile {
   float* gradients;         // [kRunPoints], of a work item of one channel
   T* edge;                  // [kStrip, kLineElements], see copy_edge()
 };
+
+struct Plan {
+  int group_task_dim;  // of group_kernel()
+  int task_dim;        // of sum_kernel() or direct_kernel()
+  bool grouped;        // group_kernel() and sum_kernel()
+  bool stream;         // the output bypasses the caches
+  bool prefetch;       // points come from memory
+  Tiling tiling;
+};
+
+// Throws Failure: ALLOC_FAILED if the smallest tile does not fit NRAM, BAD_PARAM if the bytes of all tensors
+// together exceed int64_t.
+Plan make_plan(const Context& context, const Args& args);
 
 }  // namespace mluop::three_interpolate_backward::native

@@ -13,8 +13,8 @@
 #include <limits>
 
 #include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
-#include "primitives/channel_strip-inl.h"
-#include "primitives/elements-inl.h"
+#include "primitives/simd/channel_strip-inl.h"
+#include "primitives/simd/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {

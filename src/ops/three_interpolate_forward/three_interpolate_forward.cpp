@@ -1,9 +1,9 @@
 // mluOpThreeInterpolateForward: entry and checks.
 // Start with the entry below, then run() and make_plan() in three_interpolate_forward_native.cpp; its launches are
-// those of primitives/check_indices.h and three_interpolate_forward_native_kernels.h. In
+// those of primitives/indices/check_indices.h and three_interpolate_forward_native_kernels.h. In
 // three_interpolate_forward_native_kernels.cpp, read interpolate_packed() and interpolate_direct(), which follow
 // their helpers.
-#include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward.h"
 
 namespace mluop::three_interpolate_forward {
 namespace {

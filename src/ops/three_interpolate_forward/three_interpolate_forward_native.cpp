@@ -1,12 +1,14 @@
-#include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
+// Three interpolate forward, native algorithm: the decisions of a call, and its launches.
+#include "ops/three_interpolate_forward/three_interpolate_forward.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/dtype.h"
-#include "primitives/check_indices.h"
-#include "primitives/neighbor_indices.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
+#include "primitives/indices/check_indices.h"
+#include "primitives/indices/neighbor_indices.h"
 #include "team/fit_tile.h"
 
 namespace mluop::three_interpolate_forward::native {

@@ -11,10 +11,10 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
-#include "primitives/channel_strip-inl.h"
-#include "primitives/elements-inl.h"
-#include "primitives/stream-inl.h"
-#include "primitives/transpose_square-inl.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/channel_strip-inl.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_forward::native {

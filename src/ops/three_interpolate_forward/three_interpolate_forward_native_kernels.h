@@ -5,8 +5,8 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_forward/three_interpolate_forward_args.h"
-#include "primitives/channel_strip.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward.h"
+#include "primitives/simd/channel_strip.h"
 #include "team/launch.h"
 
 namespace mluop::three_interpolate_forward::native {
@@ -63,5 +63,16 @@ struct DirectTile {
   T* features;       // [3, chunk_points], of a channel
   T* row;            // [chunk_points] of the output
 };
+
+struct Plan {
+  int task_dim;
+  bool packed;           // packed_kernel(), else direct_kernel()
+  int64_t chunk_points;  // a multiple of kStrip
+  bool stream;           // the output bypasses the caches
+};
+
+// Throws Failure: BAD_PARAM if the bytes of all tensors exceed int64_t. The smallest tile fits 1 KiB, the smallest
+// NRAM.
+Plan make_plan(const Context& context, const Args& args);
 
 }  // namespace mluop::three_interpolate_forward::native

@@ -13,10 +13,10 @@
 #include <limits>
 #include <type_traits>
 
-#include "ops/three_nn_forward/three_nn_forward_args.h"
+#include "ops/three_nn_forward/three_nn_forward.h"
 #include "ops/three_nn_forward/tree.h"
-#include "primitives/distance-inl.h"
-#include "primitives/elements-inl.h"
+#include "primitives/geometry/distance-inl.h"
+#include "primitives/simd/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_nn_forward::native {

@@ -3,7 +3,7 @@
 // Few known points: compare() in three_nn_forward_native_compare_kernels.cpp, then best-inl.h. Many: tree.h; the
 // kernels from sample() on in three_nn_forward_native_tree_kernels.cpp; search() in
 // three_nn_forward_native_search_kernels.cpp.
-#include "ops/three_nn_forward/three_nn_forward_native.h"
+#include "ops/three_nn_forward/three_nn_forward.h"
 
 namespace mluop::three_nn_forward {
 namespace {

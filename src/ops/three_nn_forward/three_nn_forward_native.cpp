@@ -1,4 +1,5 @@
-#include "ops/three_nn_forward/three_nn_forward_native.h"
+// Three nearest neighbors forward, native algorithm: the decisions of a call, its workspace, and its launches.
+#include "ops/three_nn_forward/three_nn_forward.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ops/three_nn_forward/three_nn_forward_args.h"
+#include "ops/three_nn_forward/three_nn_forward.h"
 #include "ops/three_nn_forward/tree.h"
 #include "team/launch.h"
 

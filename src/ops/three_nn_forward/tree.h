@@ -15,7 +15,7 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "primitives/point_split.h"
+#include "primitives/geometry/point_split.h"
 
 namespace mluop::three_nn_forward::native {
 

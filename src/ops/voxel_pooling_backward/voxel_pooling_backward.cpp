@@ -2,9 +2,9 @@
 // Start with the entry below, then run() in voxel_pooling_backward_native.cpp, then the kernels in the order of
 // their launches: voxel_pooling_backward_native_kernels.h, and check() and gather() in
 // voxel_pooling_backward_native_kernels.cpp.
+#include "ops/voxel_pooling_backward/voxel_pooling_backward.h"
 #include "core/dtype.h"
 #include "mlu_op_omp.h"
-#include "ops/voxel_pooling_backward/voxel_pooling_backward_native.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_features_desc,

@@ -1,7 +1,11 @@
-#include "ops/voxel_pooling_backward/voxel_pooling_backward_native.h"
+// Voxel pooling backward, native algorithm: the decisions of a call, and its launches. The first checks pos_memo,
+// the second gathers the rows of grad_output. The only memory is a tile in NRAM.
+#include "ops/voxel_pooling_backward/voxel_pooling_backward.h"
 
 #include <algorithm>
 #include <array>
+
+#include "ops/voxel_pooling_backward/voxel_pooling_backward_native_kernels.h"
 
 namespace mluop::voxel_pooling_backward::native {
 namespace {
@@ -30,7 +34,11 @@ void check_memo(const Args& args, const FirstBadItem& bad_point) {
   for (size_t i = 1; i < 3; ++i) fails(i, has_cell ? 0 : kNoCell, has_cell ? extents[i] - 1 : kNoCell);
 }
 
-}  // namespace
+struct Plan {
+  int check_task_dim, gather_task_dim;
+  Store store;
+  int64_t tile_bytes;
+};
 
 Plan make_plan(const Context& context, const Args& args) {
   // Measured on rows of 80 half channels: 16 KiB take 1.15 times as long.
@@ -41,6 +49,8 @@ Plan make_plan(const Context& context, const Args& args) {
           .store = choose_store(args),
           .tile_bytes = std::min(kMaxTileBytes, nram_bytes)};
 }
+
+}  // namespace
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();

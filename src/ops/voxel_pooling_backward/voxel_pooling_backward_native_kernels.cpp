@@ -9,8 +9,8 @@
 
 #include "core/simd.h"
 #include "ops/voxel_pooling_backward/voxel_pooling_backward_native_kernels.h"
-#include "primitives/prefetch.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/memory/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_backward::native {

@@ -6,7 +6,7 @@
 
 #include "core/caches.h"
 #include "core/sizes.h"
-#include "ops/voxel_pooling_backward/voxel_pooling_backward_args.h"
+#include "ops/voxel_pooling_backward/voxel_pooling_backward.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 

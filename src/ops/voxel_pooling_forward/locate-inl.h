@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_args.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {

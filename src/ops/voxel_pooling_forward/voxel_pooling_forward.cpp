@@ -1,9 +1,8 @@
 // mluOpVoxelPoolingForward: entry and checks.
 // Start with the entry below, then run() in voxel_pooling_forward_native.cpp, then locate() and sort_points() in
-// voxel_pooling_forward_native_kernels.cpp and primitives/bucket_sums.h. The device algorithm: run() in
+// voxel_pooling_forward_native_kernels.cpp and primitives/sort/bucket_sums.h. The device algorithm: run() in
 // voxel_pooling_forward_device.cpp, then pool() in voxel_pooling_forward_device_kernels.cpp.
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_device.h"
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_native.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
 
 namespace mluop::voxel_pooling_forward {
 namespace {

@@ -1,7 +1,9 @@
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_device.h"
+// Voxel pooling forward, device algorithm: the decisions of a call, and its launches.
+#include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
 
-#include "primitives/fill.h"
-#include "primitives/round_f32.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward_device_kernels.h"
+#include "primitives/memory/fill.h"
+#include "primitives/memory/round_f32.h"
 
 namespace mluop::voxel_pooling_forward::device {
 namespace {
@@ -14,13 +16,20 @@ struct Scratch {
   float* sums;  // [B, Y, X, C]
 };
 
-}  // namespace
+struct Plan {
+  int task_dim;
+  int64_t tile_points;    // points in NRAM at a time
+  int64_t tile_channels;  // channels of a feature row in NRAM at a time
+};
 
+// The smallest NRAM, 1 KiB, holds a tile of 28 points.
 Plan make_plan(const Context& context, mluOpDataType_t dtype) {
   constexpr int64_t kPointBytes = Tile::kParts * int64_t{sizeof(int32_t)};
   const int64_t points = static_cast<int64_t>(context.nram_capacity) / kPointBytes;
   return {device_task_dim(), points, Tile::tile_channels(points, static_cast<int64_t>(size_of(dtype)))};
 }
+
+}  // namespace
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();

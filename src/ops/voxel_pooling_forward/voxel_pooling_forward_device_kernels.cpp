@@ -9,9 +9,9 @@
 #include "core/simd.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_device_kernels.h"
-#include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
-#include "primitives/prefetch.h"
+#include "primitives/memory/prefetch.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/for_each_vector-inl.h"
 #include "team/row_guard.h"
 #include "team/transfer.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_args.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_forward::device {

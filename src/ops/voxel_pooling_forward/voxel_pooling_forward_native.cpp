@@ -1,8 +1,10 @@
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_native.h"
+// Voxel pooling forward, native algorithm: locates the points, sorts those in range by cell, and adds up the rows
+// of each cell.
+#include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
 
 #include "core/caches.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
-#include "primitives/bucket_sums.h"
+#include "primitives/sort/bucket_sums.h"
 #include "team/fit_tile.h"
 
 namespace mluop::voxel_pooling_forward::native {

@@ -9,8 +9,8 @@
 #include "core/simd.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
-#include "primitives/select_items-inl.h"
-#include "primitives/stream-inl.h"
+#include "primitives/memory/stream-inl.h"
+#include "primitives/simd/select_items-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward::native {

@@ -1,12 +1,12 @@
 // Voxel pooling forward, native algorithm: memory, arguments and range kernels. Letters as in
-// voxel_pooling_forward_args.h.
+// voxel_pooling_forward.h.
 #pragma once
 
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/voxel_pooling_forward/voxel_pooling_forward_args.h"
-#include "primitives/counting_sort.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
+#include "primitives/sort/counting_sort.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_forward::native {

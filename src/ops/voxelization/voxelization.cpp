@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/sizes.h"
-#include "ops/voxelization/voxelization_native.h"
+#include "ops/voxelization/voxelization.h"
 
 namespace mluop::voxelization {
 namespace {

@@ -1,9 +1,12 @@
-#include "ops/voxelization/voxelization_native.h"
+// Voxelization, native algorithm: its workspace and its launches. A stable partition divides the points into
+// buckets by the hash of their cells; in a bucket, whose points are in ascending order, a hash table matches each
+// point with the first one of its cell. Prefix sums over the first points number the voxels.
+#include "ops/voxelization/voxelization.h"
 
 #include <algorithm>
 
 #include "ops/voxelization/voxelization_native_kernels.h"
-#include "primitives/fill.h"
+#include "primitives/memory/fill.h"
 
 namespace mluop::voxelization::native {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/voxelization/voxelization_args.h"
+#include "ops/voxelization/voxelization.h"
 #include "team/launch.h"
 
 namespace mluop::voxelization::native {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "core/caches.h"
-#include "ops/gather_points_forward/gather_points_forward_native.h"
+#include "ops/gather_points_forward/gather_points_forward.h"
+#include "ops/gather_points_forward/gather_points_forward_native_kernels.h"
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_native_kernels.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/three_interpolate_backward/sizes.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
 #include "support/environment.h"
 #include "support/labels.h"

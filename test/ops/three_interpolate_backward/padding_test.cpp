@@ -9,9 +9,8 @@
 #include "core/aligned_buffer.h"
 #include "core/poison.h"
 #include "ops/three_interpolate_backward/sizes.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
 #include "support/environment.h"
 

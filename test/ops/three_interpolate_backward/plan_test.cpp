@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/caches.h"
-#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/labels.h"

@@ -8,7 +8,7 @@
 #include "ops/voxelization/voxelization_native_kernels.h"
 #include "support/environment.h"
 #include "support/labels.h"
-#include "support/lidar_scan.h"
+#include "support/scenes.h"
 #include "support/sized_case.h"
 #include "support/special_values.h"
 
