@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "case/commands.h"
+#include "case/help_formatter.h"
 #include "mlu_op_omp.h"
-#include "perf/support/help_formatter.h"
 
 namespace mluop::cases {
 namespace {
@@ -50,7 +50,7 @@ std::vector<std::string> split(const std::string& list) {
 class Commands {
  public:
   Commands() : app_(kDescription, "mluop_case") {
-    app_.formatter(std::make_shared<perf::HelpFormatter>());
+    app_.formatter(std::make_shared<HelpFormatter>());
     app_.footer(kFooter);
     app_.require_subcommand(1);
     add_run();

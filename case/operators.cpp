@@ -1,41 +1,19 @@
 #include "case/operators.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
-#include "case/operators/support.h"
+#include "case/values.h"
 
 namespace mluop::cases {
 
-// The tables, one for each file of operators/.
-// clang-format off
-namespace assign_score_withk { std::vector<Operator> operators(); }
-namespace axis_aligned_nms { std::vector<Operator> operators(); }
-namespace ball_query { std::vector<Operator> operators(); }
-namespace bev_pool { std::vector<Operator> operators(); }
-namespace boxes_overlap_bev { std::vector<Operator> operators(); }
-namespace dcn { std::vector<Operator> operators(); }
-namespace dynamic_scatter { std::vector<Operator> operators(); }
-namespace focal_loss_sigmoid { std::vector<Operator> operators(); }
-namespace furthest_point_sample { std::vector<Operator> operators(); }
-namespace gather_points { std::vector<Operator> operators(); }
-namespace get_indice_pairs { std::vector<Operator> operators(); }
-namespace indice_convolution { std::vector<Operator> operators(); }
-namespace indice_maxpool { std::vector<Operator> operators(); }
-namespace knn { std::vector<Operator> operators(); }
-namespace masked_convolution { std::vector<Operator> operators(); }
-namespace ms_deform_attn { std::vector<Operator> operators(); }
-namespace nms { std::vector<Operator> operators(); }
-namespace points_in_boxes { std::vector<Operator> operators(); }
-namespace roi_align { std::vector<Operator> operators(); }
-namespace roi_pooling { std::vector<Operator> operators(); }
-namespace rotated_boxes { std::vector<Operator> operators(); }
-namespace stack_group_points { std::vector<Operator> operators(); }
-namespace three_interpolate { std::vector<Operator> operators(); }
-namespace three_nn_forward { std::vector<Operator> operators(); }
-namespace voxel_pooling { std::vector<Operator> operators(); }
-namespace voxelization { std::vector<Operator> operators(); }
-// clang-format on
+// The tables: operators() of the namespace that each file of operators/ is named after. CMake lists the files.
+#define MLUOP_FAMILY(NAME)           \
+  namespace NAME {                   \
+  std::vector<Operator> operators(); \
+  }
+#include "families.inc"
+#undef MLUOP_FAMILY
 
 namespace {
 
@@ -109,34 +87,10 @@ int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_s
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
-    for (const auto& table : {assign_score_withk::operators,
-                              axis_aligned_nms::operators,
-                              ball_query::operators,
-                              bev_pool::operators,
-                              boxes_overlap_bev::operators,
-                              dcn::operators,
-                              dynamic_scatter::operators,
-                              knn::operators,
-                              points_in_boxes::operators,
-                              focal_loss_sigmoid::operators,
-                              furthest_point_sample::operators,
-                              gather_points::operators,
-                              get_indice_pairs::operators,
-                              indice_convolution::operators,
-                              indice_maxpool::operators,
-                              masked_convolution::operators,
-                              ms_deform_attn::operators,
-                              nms::operators,
-                              roi_align::operators,
-                              roi_pooling::operators,
-                              rotated_boxes::operators,
-                              stack_group_points::operators,
-                              three_interpolate::operators,
-                              three_nn_forward::operators,
-                              voxel_pooling::operators,
-                              voxelization::operators}) {
-      for (Operator& op : table()) list.push_back(std::move(op));
-    }
+#define MLUOP_FAMILY(NAME) \
+  for (Operator & op : NAME::operators()) list.push_back(std::move(op));
+#include "families.inc"
+#undef MLUOP_FAMILY
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return list;
   }();
@@ -213,36 +167,6 @@ Work work_of_tensors(const Operator& op, const Arguments& arguments) {
     if (op.tensors[i].is_written()) work.write_bytes += bytes;
   }
   return work;
-}
-
-Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& kept) {
-  Tensor slices = tensor;
-  const auto extent = static_cast<size_t>(tensor.dims[dim]);
-  size_t inner = element_size(tensor.dtype), outer = 1;
-  for (size_t i = 0; i < dim; ++i) outer *= static_cast<size_t>(tensor.dims[i]);
-  for (size_t i = dim + 1; i < tensor.dims.size(); ++i) inner *= static_cast<size_t>(tensor.dims[i]);
-  slices.dims[dim] = static_cast<int64_t>(kept.size());
-  slices.elements.bytes.resize(outer * kept.size() * inner);
-  std::byte* to = slices.elements.bytes.data();
-  for (size_t o = 0; o < outer; ++o) {
-    for (const int64_t index : kept) {
-      if (inner > 0)
-        std::memcpy(to, tensor.elements.bytes.data() + (o * extent + static_cast<size_t>(index)) * inner, inner);
-      to += inner;
-    }
-  }
-  return slices;
-}
-
-Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims,
-                         std::vector<std::pair<size_t, int>> result_dims, std::vector<size_t> position_outputs) {
-  return {std::move(name), [dims](const Case& c) { return c.inputs[dims[0].first].dims[dims[0].second]; },
-          [dims](Case& c, const std::vector<int64_t>& kept) {
-            for (const auto& [input, dim] : dims) {
-              if (input < c.inputs.size()) c.inputs[input] = slices_of(c.inputs[input], dim, kept);
-            }
-          },
-          std::move(result_dims), std::move(position_outputs)};
 }
 
 }  // namespace mluop::cases

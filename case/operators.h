@@ -122,6 +122,13 @@ struct Reduction {
   std::vector<size_t> position_outputs = {};
 };
 
+// A size of a network, which the perf suite measures: a recipe of the generator. It multiplies the first of the
+// operator's sizes to measure other amounts of work.
+struct NetworkSize {
+  std::string name;
+  std::map<std::string, int64_t> sizes;  // the others have their defaults
+};
+
 struct Operator {
   std::string name;
   std::vector<std::string> aliases = {};
@@ -161,6 +168,9 @@ struct Operator {
   std::vector<SizeRule> sizes;
   // Sizes at which several tasks share the work, for each way of the kernels.
   std::vector<std::map<std::string, int64_t>> parallel_sizes = {};
+  // The first represents the operator in runs that measure one case of each. Operators whose cases need inputs,
+  // bounds or baselines of their own have a file in perf/ops instead.
+  std::vector<NetworkSize> networks = {};
   std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16};
   Case (*make)(const Recipe&) = nullptr;
   std::vector<Reduction> reductions = {};

@@ -9,8 +9,8 @@
 
 #include "case/call.h"
 #include "case/data.h"
+#include "case/description.h"
 #include "case/operators.h"
-#include "case/operators/support.h"
 
 namespace mluop::cases {
 namespace {

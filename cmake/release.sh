@@ -22,6 +22,9 @@ $changes"
 grep -q "^## \[$version\] - [0-9-]*\$" CHANGELOG.md || fail "found no section [$version] with a date in CHANGELOG.md"
 unreleased=$(sed -n '/^## \[Unreleased\]/,/^## \[[0-9]/{/^- /p;}' CHANGELOG.md | wc -l)
 [ "$unreleased" -eq 0 ] || fail "found $unreleased unreleased entries in CHANGELOG.md, expected 0"
+symbols=$(cmake -DVERSION="$version" -P cmake/symbols.cmake)
+[ -z "$symbols" ] || fail "src/mluop_omp.symbols lacks functions of the headers; add:
+$symbols"
 tagged=$(git rev-list -n 1 "v$version" 2>/dev/null || true)
 commit=$(git rev-parse HEAD)
 [ -z "$tagged" ] || [ "$tagged" = "$commit" ] || fail "tag v$version is at $tagged, expected $commit"

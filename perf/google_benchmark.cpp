@@ -5,8 +5,8 @@
 #include <iostream>
 #include <string>
 
-#include "perf/support/fma_peak.h"
 #include "perf/support/machine.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 namespace {

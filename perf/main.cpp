@@ -15,7 +15,7 @@
 #include "case/files.h"
 #include "perf/google_benchmark.h"
 #include "perf/options.h"
-#include "perf/support/fma_peak.h"
+#include "perf/support/measures.h"
 #include "perf/support/npy_folder.h"
 #include "perf/support/report.h"
 #include "perf/support/scaling_model.h"

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <memory>
 
-#include "perf/support/help_formatter.h"
-#include "perf/support/parallel.h"
+#include "case/help_formatter.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 namespace {
@@ -69,7 +69,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   std::string cache = "warm";
   bool all = false;
   CLI::App app(kDescription, "mluop_perf");
-  app.formatter(std::make_shared<HelpFormatter>());
+  app.formatter(std::make_shared<cases::HelpFormatter>());
   app.footer(kFooter);
   app.get_help_ptr()->disable_flag_override();
   const auto text = [&](const char* name, auto& value, const char* type, const char* description) {

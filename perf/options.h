@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
+#include "perf/catalogue.h"
 #include "perf/support/measure.h"
 
 namespace mluop::perf {

@@ -1,6 +1,6 @@
 #include "reference/assign_score_withk.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::assign_score_withk {
 namespace {

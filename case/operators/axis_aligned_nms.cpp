@@ -1,6 +1,6 @@
 #include "reference/axis_aligned_nms.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::axis_aligned_nms {
 namespace {

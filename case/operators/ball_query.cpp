@@ -3,7 +3,7 @@
 #include <bit>
 #include <charconv>
 
-#include "case/operators/stacked_clouds.h"
+#include "case/operators/shared/stacked_clouds.h"
 
 namespace mluop::cases::ball_query {
 namespace {

@@ -1,6 +1,6 @@
 #include "reference/bev_pool.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::bev_pool {
 namespace {

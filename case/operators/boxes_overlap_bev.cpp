@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::boxes_overlap_bev {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "case/api.h"
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::dcn {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 #include "reference/dynamic_scatter.h"
 
 namespace mluop::cases::dynamic_scatter {

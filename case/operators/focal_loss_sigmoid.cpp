@@ -1,6 +1,6 @@
 #include "reference/focal_loss_sigmoid.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::focal_loss_sigmoid {
 namespace {

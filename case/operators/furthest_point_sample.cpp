@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::furthest_point_sample {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::gather_points {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "case/api.h"
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::get_indice_pairs {
 namespace {

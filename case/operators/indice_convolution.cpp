@@ -3,8 +3,8 @@
 #include <numeric>
 #include <vector>
 
-#include "case/operators/index_pair_reductions.h"
-#include "case/operators/index_pairs.h"
+#include "case/operators/shared/index_pair_reductions.h"
+#include "case/operators/shared/index_pairs.h"
 #include "reference/indice_convolution_backward.h"
 #include "reference/indice_convolution_forward.h"
 

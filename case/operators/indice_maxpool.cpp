@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "case/operators/index_pairs.h"
+#include "case/operators/shared/index_pairs.h"
 
 namespace mluop::cases::indice_maxpool {
 namespace {

@@ -1,6 +1,6 @@
 #include "reference/knn.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::knn {
 namespace {

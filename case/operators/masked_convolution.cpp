@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 #include "reference/masked_convolution.h"
 
 namespace mluop::cases::masked_convolution {

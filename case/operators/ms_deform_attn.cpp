@@ -1,6 +1,6 @@
 #include "reference/ms_deform_attn.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::ms_deform_attn {
 namespace {

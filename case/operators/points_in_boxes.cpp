@@ -1,6 +1,6 @@
 #include "reference/points_in_boxes.h"
 
-#include "case/operators/box_scene.h"
+#include "case/operators/shared/box_scene.h"
 
 namespace mluop::cases::points_in_boxes {
 namespace {

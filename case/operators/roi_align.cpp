@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "case/api.h"
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::roi_align {
 namespace {

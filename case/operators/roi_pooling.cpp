@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "case/operators/box_scene.h"
+#include "case/operators/shared/box_scene.h"
 
 namespace mluop::cases::roi_pooling {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::rotated_boxes {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "case/operators/stacked_clouds.h"
+#include "case/operators/shared/stacked_clouds.h"
 
 namespace mluop::cases::stack_group_points {
 namespace {

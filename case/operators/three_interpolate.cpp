@@ -1,4 +1,4 @@
-#include "case/operators/support.h"
+#include "case/description.h"
 #include "reference/three_interpolate_backward.h"
 #include "reference/three_interpolate_forward.h"
 

@@ -1,6 +1,6 @@
 #include "reference/three_nn_forward.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::three_nn_forward {
 namespace {

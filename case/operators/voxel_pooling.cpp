@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 #include "reference/voxel_pooling_backward.h"
 #include "reference/voxel_pooling_forward.h"
 

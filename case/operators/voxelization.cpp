@@ -1,6 +1,6 @@
 #include "reference/voxelization.h"
 
-#include "case/operators/support.h"
+#include "case/description.h"
 
 namespace mluop::cases::voxelization {
 namespace {

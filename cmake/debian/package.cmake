@@ -57,7 +57,11 @@ mluop_perf, which measures the operators.")
 
 set(control ${PROJECT_BINARY_DIR}/debian)
 # dpkg-shlibdeps of other packages reads the symbols.
-configure_file(${PROJECT_SOURCE_DIR}/src/mluop_omp.symbols ${control}/symbols COPYONLY)
+include(${PROJECT_SOURCE_DIR}/cmake/symbols.cmake)
+set(released ${PROJECT_SOURCE_DIR}/src/mluop_omp.symbols)
+mluop_new_symbols(new_symbols ${PROJECT_SOURCE_DIR}/include ${released} ${PROJECT_VERSION})
+file(READ ${released} symbols)
+file(CONFIGURE OUTPUT ${control}/symbols CONTENT "${symbols}${new_symbols}" @ONLY)
 file(WRITE ${control}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control}/symbols ${control}/triggers)
 # CPack always adds a postinst and a postrm that call ldconfig, too.

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "perf/support/buffer.h"
-#include "primitives/simd/elements-inl.h"
+#include "perf/support/measures.h"
 #include "primitives/gemm/gemm_microkernel-inl.h"
 #include "primitives/memory/prefetch.h"
+#include "primitives/simd/elements-inl.h"
 
 #ifndef MLUOP_PERF_GEMM_TILE
 #define MLUOP_PERF_GEMM_TILE

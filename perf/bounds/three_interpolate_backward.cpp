@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "perf/support/buffer.h"
-#include "perf/support/timing.h"
+#include "perf/support/measures.h"
 #include "primitives/simd/transpose_square-inl.h"
 
 #ifndef MLUOP_PERF_INTERPOLATE_RANGE

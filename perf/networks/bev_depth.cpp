@@ -1,30 +1,30 @@
 // The step from camera to bird's-eye view at the size of BEVDepth, with the geometry of its cameras.
-#include "networks/bev_depth.h"
+#include "case/networks/bev_depth.h"
 
 #include <random>
 #include <vector>
 
+#include "case/scenes/camera_rig.h"
 #include "perf/networks/network_case.h"
-#include "support/camera_rig.h"
 
 namespace mluop::perf::bev_depth {
 namespace {
 
-namespace network = test::bev_depth;
+namespace network = networks::bev_depth;
 using network::Sizes;
 
 network::View view_of(const Sizes& sizes) {
   std::mt19937 random(kNetworkSeed);
-  return {sizes, test::random_matrix(sizes.images() * sizes.depths, sizes.pixels, 2, random),
-          test::random_matrix(sizes.images() * sizes.pixels, sizes.channels, 1, random),
-          test::camera_geometry(sizes.batches, sizes.depths),
-          test::random_matrix(sizes.output_rows(), sizes.channels, 1, random)};
+  return {sizes, networks::random_matrix(sizes.images() * sizes.depths, sizes.pixels, 2, random),
+          networks::random_matrix(sizes.images() * sizes.pixels, sizes.channels, 1, random),
+          scenes::camera_geometry(sizes.batches, sizes.depths),
+          networks::random_matrix(sizes.output_rows(), sizes.channels, 1, random)};
 }
 
 class BevDepth : public NetworkCase<network::View> {
  public:
   BevDepth(double size, bool trains)
-      : NetworkCase(view_of(network::network_sizes(static_cast<int32_t>(scaled(test::kBevDepthBins, size)))),
+      : NetworkCase(view_of(network::network_sizes(static_cast<int32_t>(scaled(scenes::kBevDepthBins, size)))),
                     trains) {}
 
   Work work() const override {

@@ -1,6 +1,6 @@
 // CenterPoint's sparse middle encoder on four LiDAR scans: an input layer, four levels of four submanifold layers
 // in residual blocks, and a strided layer after each level.
-#include "networks/center_point.h"
+#include "case/networks/center_point.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "case/scenes/center_point.h"
 #include "perf/networks/network_case.h"
-#include "support/center_point.h"
 
 namespace mluop::perf::center_point {
 namespace {
 
-namespace network = test::center_point;
+namespace network = networks::center_point;
 using network::Encoder;
 using network::Layer;
 using network::Window;
@@ -26,7 +26,7 @@ constexpr int64_t kInputChannels = 5;
 constexpr int32_t kSampleDistance = 5, kSampleExtent = 4;
 
 std::vector<Layer> layers() {
-  const auto cube = test::submanifold({3, 3, 3});
+  const auto cube = scenes::submanifold({3, 3, 3});
   std::vector<Layer> all = {{kInputChannels, 16, cube}};
   for (int64_t level = 0; level < 4; ++level) {
     const int64_t channels = int64_t{16} << level;
@@ -34,24 +34,24 @@ std::vector<Layer> layers() {
       all.push_back({channels, channels, cube});
       all.push_back({channels, channels, cube, true});
     }
-    all.push_back({channels, std::min<int64_t>(channels * 2, 128), test::kCenterPointSteps[level]});
+    all.push_back({channels, std::min<int64_t>(channels * 2, 128), scenes::kCenterPointSteps[level]});
   }
   return all;
 }
 
 // Scales the number of scans, as the number of sites of a scan is limited.
 Encoder encoder_of_scans(double size) {
-  test::CenterPointInput input = test::kCenterPointInputs[0];
+  scenes::CenterPointInput input = scenes::kCenterPointInputs[0];
   input.sites = scaled(input.sites, size);
   input.scans = static_cast<int>(std::ceil(input.scans * size));
-  const test::SparseTensor tensor = test::center_point_tensor(input);
+  const scenes::SparseTensor tensor = scenes::center_point_tensor(input);
   std::mt19937 random(kNetworkSeed);
   return network::random_encoder(tensor.grid, layers(), tensor.sites, random);
 }
 
 Window sample_of(const Encoder& encoder) {
-  test::Site grid = encoder.grid;
-  for (const Layer& layer : encoder.layers) grid = test::output_grid(grid, layer.sparse);
+  scenes::Site grid = encoder.grid;
+  for (const Layer& layer : encoder.layers) grid = scenes::output_grid(grid, layer.sparse);
   const int32_t y = grid[2] / 2 + kSampleDistance, x = grid[3] / 2 + kSampleDistance;
   return {{0, 0, y, x}, {1, grid[1], y + kSampleExtent, x + kSampleExtent}};
 }
@@ -69,7 +69,7 @@ Window receptive_field(const std::vector<Layer>& layers, Window window) {
 }
 
 // Keeps the rows whose sites are in the window.
-void select(const Window& window, const std::vector<test::Site>& sites, test::Matrix& matrix) {
+void select(const Window& window, const std::vector<scenes::Site>& sites, networks::Matrix& matrix) {
   int64_t kept = 0;
   for (size_t i = 0; i < sites.size(); ++i) {
     if (window.contains(sites[i])) {
@@ -81,14 +81,14 @@ void select(const Window& window, const std::vector<test::Site>& sites, test::Ma
 }
 
 // Keeps the outputs at sites in the window. Their sites are the only indices of the result then.
-void select_outputs(const Window& window, test::Result& result) {
-  test::Values<int32_t>& coordinates = result.indices[0];
-  std::vector<test::Site> sites(coordinates.size() / std::tuple_size_v<test::Site>);
-  std::memcpy(sites.data(), coordinates.data(), sites.size() * sizeof(test::Site));
+void select_outputs(const Window& window, networks::Result& result) {
+  networks::Values<int32_t>& coordinates = result.indices[0];
+  std::vector<scenes::Site> sites(coordinates.size() / std::tuple_size_v<scenes::Site>);
+  std::memcpy(sites.data(), coordinates.data(), sites.size() * sizeof(scenes::Site));
   select(window, sites, result.output);
-  std::erase_if(sites, [&](const test::Site& site) { return !window.contains(site); });
+  std::erase_if(sites, [&](const scenes::Site& site) { return !window.contains(site); });
   coordinates.clear();
-  for (const test::Site& site : sites) coordinates.insert(coordinates.end(), site.begin(), site.end());
+  for (const scenes::Site& site : sites) coordinates.insert(coordinates.end(), site.begin(), site.end());
   result.indices.resize(1);
 }
 
@@ -97,9 +97,9 @@ class CenterPoint : public NetworkCase<Encoder> {
   CenterPoint(double size, bool trains) : NetworkCase(encoder_of_scans(size), trains) {}
 
   Work work() const override {
-    constexpr int64_t kSiteBytes = sizeof(test::Site);
+    constexpr int64_t kSiteBytes = sizeof(scenes::Site);
     const Encoder& encoder = network_;
-    const test::Matrix& output = result_.output;
+    const networks::Matrix& output = result_.output;
     int64_t ops = 0, inputs = byte_count(encoder.features) + encoder.features.rows * kSiteBytes;
     for (size_t i = 0; i < encoder.layers.size(); ++i) {
       const Layer& layer = encoder.layers[i];
@@ -117,7 +117,7 @@ class CenterPoint : public NetworkCase<Encoder> {
     for (size_t i = 0; i < encoder.layers.size(); ++i) {
       const Layer& layer = encoder.layers[i];
       rows.insert(rows.end(), {layer.Ci, layer.Co});
-      for (const test::Extent& extent : {layer.sparse.kernel, layer.sparse.stride, layer.sparse.padding}) {
+      for (const scenes::Extent& extent : {layer.sparse.kernel, layer.sparse.stride, layer.sparse.padding}) {
         rows.insert(rows.end(), extent.begin(), extent.end());
       }
       rows.insert(rows.end(), {layer.sparse.submanifold ? 1 : 0, layer.residual ? 1 : 0});
@@ -127,7 +127,7 @@ class CenterPoint : public NetworkCase<Encoder> {
     folder.write("layers", rows);
     folder.write("grid", {encoder.grid.begin(), encoder.grid.end()});
     std::vector<int32_t> indices;
-    for (const test::Site& site : encoder.sites) indices.insert(indices.end(), site.begin(), site.end());
+    for (const scenes::Site& site : encoder.sites) indices.insert(indices.end(), site.begin(), site.end());
     folder.write("indices", {encoder.features.rows, 4}, std::span<const int32_t>(indices));
     write(folder, "features", {encoder.features.rows, kInputChannels}, encoder.features);
     write_training(folder);
@@ -142,9 +142,9 @@ class CenterPoint : public NetworkCase<Encoder> {
     const Window field = receptive_field(encoder.layers, encoder.loss);
     Encoder part = encoder;
     select(field, encoder.sites, part.features);
-    std::erase_if(part.sites, [&](const test::Site& site) { return !field.contains(site); });
-    auto expected = compute(part, test::Oracles(), trains_);
-    test::Result found = std::move(result_);
+    std::erase_if(part.sites, [&](const scenes::Site& site) { return !field.contains(site); });
+    auto expected = compute(part, networks::Oracles(), trains_);
+    networks::Result found = std::move(result_);
     select_outputs(encoder.loss, found);
     select_outputs(encoder.loss, expected);
     if (trains_) select(field, encoder.sites, found.gradients.front().second);

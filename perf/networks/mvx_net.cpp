@@ -1,16 +1,16 @@
 // The dynamic voxel feature encoder of MVX-Net on the points of a LiDAR turn.
-#include "networks/mvx_net.h"
+#include "case/networks/mvx_net.h"
 
 #include <random>
 #include <vector>
 
+#include "case/scenes/lidar_map.h"
 #include "perf/networks/network_case.h"
-#include "support/lidar_map.h"
 
 namespace mluop::perf::mvx_net {
 namespace {
 
-namespace network = test::mvx_net;
+namespace network = networks::mvx_net;
 
 constexpr int kPoints = 17563, kVoxels = 13757, kRings = 64;
 constexpr int64_t kPointChannels = 4, kChannels = 64;
@@ -20,10 +20,10 @@ network::Encoder encoder_of_turn(double size) {
   const auto points = static_cast<int>(scaled(kPoints, size));
   const auto voxels = static_cast<int>(scaled(kVoxels, size));
   std::mt19937 random(kNetworkSeed);
-  return {test::random_matrix(points, kPointChannels, 1, random), test::lidar_coors(points, voxels, kRings),
-          test::random_matrix(kPointChannels + network::kOffsets, kChannels, 0.7F, random),
-          test::random_matrix(2 * kChannels, kChannels, 0.2F, random),
-          test::random_matrix(points, kChannels, 1, random)};
+  return {networks::random_matrix(points, kPointChannels, 1, random), scenes::lidar_coors(points, voxels, kRings),
+          networks::random_matrix(kPointChannels + network::kOffsets, kChannels, 0.7F, random),
+          networks::random_matrix(2 * kChannels, kChannels, 0.2F, random),
+          networks::random_matrix(points, kChannels, 1, random)};
 }
 
 class MvxNet : public NetworkCase<network::Encoder> {
@@ -32,7 +32,7 @@ class MvxNet : public NetworkCase<network::Encoder> {
 
   Work work() const override {
     const auto& [points, voxels, first, second, grad_output] = network_;
-    const test::Matrix& output = result_.output;
+    const networks::Matrix& output = result_.output;
     const int64_t products = (first.rows + second.rows) * kChannels, voxel_bytes = 3 * int64_t{sizeof(int32_t)};
     const int64_t inputs = byte_count(points) + points.rows * voxel_bytes + byte_count(first) + byte_count(second);
     return work_of(inputs, byte_count(output) + output.rows * voxel_bytes, byte_count(output),

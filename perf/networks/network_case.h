@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "networks/operators.h"
-#include "networks/tensor.h"
+#include "case/networks/operators.h"
+#include "case/networks/tensor.h"
 #include "perf/networks/parallel_layers.h"
-#include "perf/ops/catalogue.h"
 #include "perf/support/case.h"
 #include "perf/support/npy_folder.h"
 #include "perf/support/step_times.h"
@@ -23,7 +22,7 @@ namespace mluop::perf {
 inline constexpr uint32_t kNetworkSeed = 1;
 
 // Times each operator.
-class TimedLibrary : public test::Library {
+class TimedLibrary : public networks::Library {
  public:
   TimedLibrary(mluOpHandle_t of_case, StepTimes& times) : Library(of_case), times_(times) {}
 
@@ -60,32 +59,32 @@ class NetworkCase : public Case {
 
   std::string verify() override {
     run_on_invalid_memory();
-    return difference(result_, compute(network_, test::Oracles(), trains_));
+    return difference(result_, compute(network_, networks::Oracles(), trains_));
   }
 
   uint64_t checksum() const override {
-    const test::Matrix gradient = trains_ ? result_.gradients.front().second : test::Matrix();
+    const networks::Matrix gradient = trains_ ? result_.gradients.front().second : networks::Matrix();
     return checksum_bytes(bytes(result_.output), checksum_bytes(bytes(gradient)));
   }
 
  private:
   // Returns the memory of the tensors, which are destroyed before.
   struct MemoryOfTensors {
-    ~MemoryOfTensors() { test::BlockCache::of_thread().release(); }
+    ~MemoryOfTensors() { networks::BlockCache::of_thread().release(); }
   } memory_;
 
  protected:
   // The tensors of the call have invalid values at first.
   void run_on_invalid_memory() {
     result_ = {};
-    test::BlockCache::of_thread().fill_freed(0xFF);
+    networks::BlockCache::of_thread().fill_freed(0xFF);
     run();
   }
 
-  static std::span<const std::byte> bytes(const test::Matrix& matrix) {
+  static std::span<const std::byte> bytes(const networks::Matrix& matrix) {
     return std::as_bytes(std::span(matrix.values));
   }
-  static int64_t byte_count(const test::Matrix& matrix) { return std::ssize(bytes(matrix)); }
+  static int64_t byte_count(const networks::Matrix& matrix) { return std::ssize(bytes(matrix)); }
   // Arguments: of a forward pass, except for the gradient of the output. A backward pass reads that, writes the
   // gradients of the inputs, and has twice the operations.
   Work work_of(int64_t input_bytes, int64_t output_bytes, int64_t grad_output_bytes, int64_t ops) const {
@@ -98,13 +97,13 @@ class NetworkCase : public Case {
   }
 
   static void write(const NpyFolder& folder, const std::string& name, const std::vector<int64_t>& shape,
-                    const test::Matrix& matrix) {
+                    const networks::Matrix& matrix) {
     folder.write(name, shape, std::span<const float>(matrix.values));
   }
   void write_training(const NpyFolder& folder) const { folder.write("training", {trains_ ? 1 : 0}); }
 
   // The first difference of the results; empty: they agree.
-  static std::string difference(const test::Result& found, const test::Result& expected) {
+  static std::string difference(const networks::Result& found, const networks::Result& expected) {
     if (found.indices != expected.indices) return "indices differ";
     std::string first = difference("output", found.output, expected.output);
     for (size_t i = 0; i < expected.gradients.size() && first.empty(); ++i) {
@@ -116,12 +115,13 @@ class NetworkCase : public Case {
 
   Network network_;
   const bool trains_;
-  test::Result result_;
+  networks::Result result_;
 
  private:
   static constexpr double kTolerance = 1e-5;
 
-  static std::string difference(const std::string& name, const test::Matrix& found, const test::Matrix& expected) {
+  static std::string difference(const std::string& name, const networks::Matrix& found,
+                                const networks::Matrix& expected) {
     if (found.rows != expected.rows || found.columns != expected.columns) return name + " has another shape";
     return too_different(name, found.values, expected.values, kTolerance);
   }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "networks/dense_layers.h"
-#include "perf/support/parallel.h"
+#include "case/networks/dense_layers.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 
@@ -19,10 +19,11 @@ struct ParallelLoops {
   }
 
   // oneDNN's.
-  static test::Matrix product(char transpose_x, char transpose_y, const test::Matrix& x, const test::Matrix& y) {
+  static networks::Matrix product(char transpose_x, char transpose_y, const networks::Matrix& x,
+                                  const networks::Matrix& y) {
     const int64_t rows = transpose_x == 'T' ? x.columns : x.rows;
     const int64_t terms = transpose_x == 'T' ? x.rows : x.columns;
-    test::Matrix result(rows, transpose_y == 'T' ? y.rows : y.columns);
+    networks::Matrix result(rows, transpose_y == 'T' ? y.rows : y.columns);
     if (dnnl_sgemm(transpose_x, transpose_y, rows, result.columns, terms, 1, x.data(), x.columns, y.data(),
                    y.columns, 0, result.data(), result.columns) != dnnl_success) {
       throw std::runtime_error("dnnl_sgemm failed");
@@ -31,6 +32,6 @@ struct ParallelLoops {
   }
 };
 
-using ParallelLayers = test::DenseLayers<ParallelLoops>;
+using ParallelLayers = networks::DenseLayers<ParallelLoops>;
 
 }  // namespace mluop::perf

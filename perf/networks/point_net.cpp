@@ -1,5 +1,5 @@
 // The last feature propagation level of PointRCNN's backbone, a PointNet++.
-#include "networks/point_net.h"
+#include "case/networks/point_net.h"
 
 #include <random>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace mluop::perf::point_net {
 namespace {
 
-namespace network = test::point_net;
+namespace network = networks::point_net;
 
 // Scales the batch.
 network::Level level_of(double size) {

@@ -1,7 +1,6 @@
 // Assign score with k forward and backward at the sizes of PAConv: 16 kernels, 32 neighbors.
 #include <random>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::assign_score_withk {

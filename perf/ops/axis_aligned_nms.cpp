@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::axis_aligned_nms {

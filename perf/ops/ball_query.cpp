@@ -4,7 +4,6 @@
 // of its backbone, scaled likewise, and the grids of its RoIs.
 #include "reference/ball_query.h"
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::ball_query {

@@ -4,10 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "networks/bev_depth.h"
-#include "perf/ops/catalogue.h"
+#include "case/networks/bev_depth.h"
+#include "case/scenes/camera_rig.h"
 #include "perf/support/operator_case.h"
-#include "support/camera_rig.h"
 
 namespace mluop::perf::bev_pool {
 namespace {
@@ -35,9 +34,9 @@ void select(const std::vector<size_t>& points, std::vector<int32_t>& numbers) {
 
 template <bool kForward>
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
-  const auto depths = static_cast<int32_t>(scaled(test::kBevDepthBins, size));
-  const test::bev_depth::Sizes sizes = test::bev_depth::network_sizes(depths);
-  test::bev_depth::Points points(sizes, test::camera_geometry(sizes.batches, depths));
+  const auto depths = static_cast<int32_t>(scaled(scenes::kBevDepthBins, size));
+  const networks::bev_depth::Sizes sizes = networks::bev_depth::network_sizes(depths);
+  networks::bev_depth::Points points(sizes, scenes::camera_geometry(sizes.batches, depths));
   const int64_t D = std::ssize(points.ranks_depth), F = sizes.images() * sizes.pixels, M = sizes.output_rows(),
                 C = sizes.channels;
   if (row.by_cell) {

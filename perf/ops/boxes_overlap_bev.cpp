@@ -5,7 +5,6 @@
 #include <random>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::boxes_overlap_bev {

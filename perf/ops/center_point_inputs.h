@@ -3,13 +3,13 @@
 
 #include <cmath>
 
+#include "case/scenes/center_point.h"
 #include "perf/support/case.h"
-#include "support/center_point.h"
 
 namespace mluop::perf {
 
 // Scales the number of scans, as the number of sites of a scan is limited.
-inline test::CenterPointInput scaled(test::CenterPointInput input, double size) {
+inline scenes::CenterPointInput scaled(scenes::CenterPointInput input, double size) {
   input.sites = scaled(input.sites, size);
   input.scans = static_cast<int>(std::ceil(input.scans * size));
   return input;

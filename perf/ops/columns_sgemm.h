@@ -10,8 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "perf/support/buffer.h"
-#include "perf/support/parallel.h"
+#include "perf/support/measures.h"
 #include "reference/dcn.h"
 
 namespace mluop::perf {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
 #include "perf/ops/columns_sgemm.h"
 #include "perf/support/operator_case.h"
 #include "perf/support/verify.h"

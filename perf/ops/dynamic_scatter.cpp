@@ -6,9 +6,8 @@
 #include <random>
 #include <string>
 
-#include "perf/ops/catalogue.h"
+#include "case/scenes/lidar_map.h"
 #include "perf/support/operator_case.h"
-#include "support/lidar_map.h"
 
 namespace mluop::perf::dynamic_scatter {
 namespace {
@@ -71,7 +70,7 @@ std::unique_ptr<Case> make_forward(const Row& row, const Variant& variant, doubl
                          {"voxel_points_count", MLUOP_DTYPE_INT32, {N}},
                          {"voxel_num", MLUOP_DTYPE_INT32, {1}}});
   made->fill_uniform("feats", 1);
-  made->set("coors", row.power == 0 ? test::lidar_coors(N, V, row.scan.rings)
+  made->set("coors", row.power == 0 ? scenes::lidar_coors(N, V, row.scan.rings)
                                     : skewed(int64_t{N} * 3, row.extent, row.power, 2));
   // The work and the checksum depend on the number of voxels.
   made->run();
@@ -109,7 +108,7 @@ std::unique_ptr<Case> make_backward(const Row& row, const Variant& variant, doub
   made->fill_uniform("feats", 1);
   made->fill_uniform("grad_voxel_feats", 2);
   made->set("point2voxel_map",
-            row.power == 0 ? test::lidar_map(N, V, row.scan.rings) : skewed(N, V, row.power, 1));
+            row.power == 0 ? scenes::lidar_map(N, V, row.scan.rings) : skewed(N, V, row.power, 1));
   scatter_forward(*made, C);
   made->values<int32_t>("voxel_num")[0] = V;
   // Sum and mean do not read feats.

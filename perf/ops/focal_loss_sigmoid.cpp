@@ -1,7 +1,6 @@
 // Sigmoid focal loss at the sizes of detection heads: all anchors of a batch, few of them of a class.
 #include <random>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::focal_loss_sigmoid {

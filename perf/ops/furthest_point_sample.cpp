@@ -2,9 +2,8 @@
 // a cube, or a LiDAR scan. The matrices of distances are those of 3DSSD in size; their values are random.
 #include "reference/furthest_point_sample.h"
 
-#include "perf/ops/catalogue.h"
+#include "case/scenes/lidar_scan.h"
 #include "perf/support/operator_case.h"
-#include "support/lidar_scan.h"
 
 namespace mluop::perf::furthest_point_sample {
 namespace {
@@ -49,7 +48,7 @@ reference::FurthestPointSampleSizes scaled_sizes(reference::FurthestPointSampleS
 
 // A turn of the sensor, which has all points.
 void set_scan(std::span<float> points) {
-  const std::vector<test::Position> turn = test::lidar_turn(test::kKittiLidar, 0, 0);
+  const std::vector<scenes::Position> turn = scenes::lidar_turn(scenes::kKittiLidar, 0, 0);
   for (size_t i = 0; i < points.size(); ++i) points[i] = static_cast<float>(turn[i / 3 % turn.size()][2 - i % 3]);
 }
 

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::gather_points {

@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "perf/support/buffer.h"
-#include "perf/support/parallel.h"
+#include "perf/support/measures.h"
 #include "reference/indice_convolution_forward.h"
 
 namespace mluop::perf {

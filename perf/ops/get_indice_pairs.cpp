@@ -6,7 +6,6 @@
 #include <random>
 #include <string>
 
-#include "perf/ops/catalogue.h"
 #include "perf/ops/center_point_inputs.h"
 #include "perf/support/operator_case.h"
 
@@ -15,8 +14,8 @@ namespace {
 
 struct Row {
   std::string name;
-  test::CenterPointInput input;
-  test::SparseConvolution sparse;
+  scenes::CenterPointInput input;
+  scenes::SparseConvolution sparse;
   bool unordered = false;
 };
 
@@ -25,20 +24,21 @@ std::vector<int64_t> list(const Numbers& numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-std::vector<int64_t> space_of(const test::Site& grid) { return {grid[1], grid[2], grid[3]}; }
+std::vector<int64_t> space_of(const scenes::Site& grid) { return {grid[1], grid[2], grid[3]}; }
 
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
-  const test::SparseConvolution& sparse = row.sparse;
-  test::SparseTensor tensor = test::center_point_tensor(scaled(row.input, size));
+  const scenes::SparseConvolution& sparse = row.sparse;
+  scenes::SparseTensor tensor = scenes::center_point_tensor(scaled(row.input, size));
   if (row.unordered) {
     std::mt19937 random(1);
     std::shuffle(tensor.sites.begin(), tensor.sites.end(), random);
   }
   const auto L = static_cast<int64_t>(tensor.sites.size());
-  const auto outputs = static_cast<int64_t>(test::indice_pairs(tensor.sites, tensor.grid, sparse).outputs.size());
+  const auto outputs =
+      static_cast<int64_t>(scenes::indice_pairs(tensor.sites, tensor.grid, sparse).outputs.size());
   const int64_t batch = tensor.grid[0], K = sparse.offsets();
   const std::vector<int64_t> input_space = space_of(tensor.grid),
-                             output_space = space_of(test::output_grid(tensor.grid, sparse));
+                             output_space = space_of(scenes::output_grid(tensor.grid, sparse));
   auto made = make_case("get_indice_pairs", variant,
                         {{"dimnb", 5},
                          {"batch", batch},
@@ -69,7 +69,7 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
   return made;
 }
 
-std::string digits(const test::Extent& extent) {
+std::string digits(const scenes::Extent& extent) {
   std::string text;
   for (const int32_t each : extent) text += std::to_string(each);
   return text;
@@ -77,15 +77,15 @@ std::string digits(const test::Extent& extent) {
 
 std::vector<Row> rows() {
   std::vector<Row> all;
-  const test::SparseConvolution cube = test::submanifold({3, 3, 3});
-  for (const auto& input : test::kCenterPointInputs) {
+  const scenes::SparseConvolution cube = scenes::submanifold({3, 3, 3});
+  for (const auto& input : scenes::kCenterPointInputs) {
     const std::string level = "level" + std::to_string(input.level) + '_';
-    const test::SparseConvolution& step = test::kCenterPointSteps[input.level];
+    const scenes::SparseConvolution& step = scenes::kCenterPointSteps[input.level];
     all.push_back({level + "subm", input, cube});
     all.push_back({level + 'k' + digits(step.kernel) + "_s" + digits(step.stride), input, step});
   }
-  all.push_back({"level0_subm_unordered", test::kCenterPointInputs[0], cube, true});
-  all.push_back({"level0_k333_s222_unordered", test::kCenterPointInputs[0], test::kCenterPointSteps[0], true});
+  all.push_back({"level0_subm_unordered", scenes::kCenterPointInputs[0], cube, true});
+  all.push_back({"level0_k333_s222_unordered", scenes::kCenterPointInputs[0], scenes::kCenterPointSteps[0], true});
   return all;
 }
 

@@ -8,9 +8,8 @@
 #include <random>
 #include <string>
 
-#include "case/operators/support.h"
+#include "case/description.h"
 #include "perf/bounds/indice_convolution_forward.h"
-#include "perf/ops/catalogue.h"
 #include "perf/ops/center_point_inputs.h"
 #include "perf/ops/gather_sgemm_scatter.h"
 #include "perf/support/operator_case.h"
@@ -23,7 +22,7 @@ using Sizes = reference::IndiceConvolutionForwardSizes;
 
 // The pairs of a convolution, the sizes that follow from them, and the baselines that are measured.
 struct Problem {
-  test::IndicePairs pairs;
+  scenes::IndicePairs pairs;
   Sizes sizes;
   bool submanifold = false, with_serial = false;
   bool with_sgemm = false;  // the pairs meet the requirements of GatherSgemmScatter
@@ -52,17 +51,17 @@ Problem random_problem(int64_t inputs, int64_t rows, bool distinct) {
 
 struct Row {
   const char* name;
-  test::CenterPointInput input;
-  test::SparseConvolution sparse;
+  scenes::CenterPointInput input;
+  scenes::SparseConvolution sparse;
   int64_t Ci, Co;
 };
 
 // Strided ones, submanifold ones on the same inputs, and the last submanifold ones of deep networks: few sites and
 // wide filters.
 std::vector<Row> rows() {
-  const auto& inputs = test::kCenterPointInputs;
-  const auto& steps = test::kCenterPointSteps;
-  const test::SparseConvolution cube = test::submanifold({3, 3, 3});
+  const auto& inputs = scenes::kCenterPointInputs;
+  const auto& steps = scenes::kCenterPointSteps;
+  const scenes::SparseConvolution cube = scenes::submanifold({3, 3, 3});
   return {{"k333_16x32", inputs[0], steps[0], 16, 32},
           {"k333_32x64", inputs[1], steps[1], 32, 64},
           {"k333_64x128", inputs[2], steps[2], 64, 128},
@@ -77,9 +76,9 @@ std::vector<Row> rows() {
 }
 
 Problem problem_of(const Row& row, double size) {
-  const test::SparseConvolution& sparse = row.sparse;
-  const auto tensor = test::center_point_tensor(scaled(row.input, size));
-  Problem problem{test::indice_pairs(tensor.sites, tensor.grid, sparse), {}, sparse.submanifold};
+  const scenes::SparseConvolution& sparse = row.sparse;
+  const auto tensor = scenes::center_point_tensor(scaled(row.input, size));
+  Problem problem{scenes::indice_pairs(tensor.sites, tensor.grid, sparse), {}, sparse.submanifold};
   problem.with_serial = sparse.submanifold && row.input.level == 0;
   problem.with_sgemm = true;
   const auto& [depth, height, width] = sparse.kernel;

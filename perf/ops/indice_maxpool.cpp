@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <random>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::indice_maxpool {

@@ -2,7 +2,6 @@
 // or some.
 #include "reference/knn.h"
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::knn {

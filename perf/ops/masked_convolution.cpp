@@ -6,7 +6,6 @@
 #include <optional>
 #include <random>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::masked_convolution {

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::ms_deform_attn {

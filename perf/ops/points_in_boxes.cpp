@@ -9,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::points_in_boxes {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::roi_pooling {

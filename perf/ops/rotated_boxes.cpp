@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::rotated_boxes {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "perf/bounds/three_interpolate_backward.h"
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::three_interpolate {

@@ -2,7 +2,6 @@
 // many known points. Points are uniform in a cube, as samples of a shape are to a search of three.
 #include "reference/three_nn_forward.h"
 
-#include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf::three_nn_forward {

@@ -3,9 +3,8 @@
 #include <array>
 #include <random>
 
-#include "perf/ops/catalogue.h"
+#include "case/scenes/camera_rig.h"
 #include "perf/support/operator_case.h"
-#include "support/camera_rig.h"
 
 namespace mluop::perf::voxel_pooling {
 namespace {
@@ -16,16 +15,16 @@ using Coordinates = std::vector<int32_t>;
 constexpr uint32_t kSeed = 1;
 
 // Scales the number of depth bins over the same range.
-int depth_bins(double size) { return static_cast<int>(scaled(test::kBevDepthBins, size)); }
+int depth_bins(double size) { return static_cast<int>(scaled(scenes::kBevDepthBins, size)); }
 
 Sizes sizes_of(int depths) {
-  Sizes sizes = test::kBevDepthSizes;
-  sizes.num_points = sizes.num_points / test::kBevDepthBins * depths;
+  Sizes sizes = scenes::kBevDepthSizes;
+  sizes.num_points = sizes.num_points / scenes::kBevDepthBins * depths;
   return sizes;
 }
 
-Coordinates camera(const Sizes& sizes, int depths) { return test::camera_geometry(sizes.batch_size, depths); }
-Coordinates uniform(const Sizes& sizes, int) { return test::uniform_geometry(sizes, kSeed); }
+Coordinates camera(const Sizes& sizes, int depths) { return scenes::camera_geometry(sizes.batch_size, depths); }
+Coordinates uniform(const Sizes& sizes, int) { return scenes::uniform_geometry(sizes, kSeed); }
 
 // What voxel pooling forward writes for a geometry of one layer of voxels.
 template <Coordinates (*kGeometry)(const Sizes&, int)>

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "perf/ops/catalogue.h"
+#include "case/scenes/lidar_scan.h"
 #include "perf/support/operator_case.h"
-#include "support/lidar_scan.h"
 
 namespace mluop::perf::voxelization {
 namespace {
@@ -14,21 +13,21 @@ namespace {
 using Problem = reference::VoxelizationProblem;
 enum class Placement { kScan, kUniform, kOneCell, kOutOfRange };
 
-constexpr test::Lidar kNuScenes = {32, 1085, -30.67, 10.67, 1.84};
+constexpr scenes::Lidar kNuScenes = {32, 1085, -30.67, 10.67, 1.84};
 constexpr double kTravelOfTurn = 0.5;  // m
 
 struct Row {
   const char* name;
-  test::Lidar lidar;
+  scenes::Lidar lidar;
   Problem problem;
   Placement placement = Placement::kScan;
 };
 
 constexpr Row kCases[] = {{"second_kitti 121600x4_5x20000",
-                           test::kKittiLidar,
+                           scenes::kKittiLidar,
                            {121600, 4, 5, 20000, {0.05F, 0.05F, 0.1F}, {0, -40, -3, 70.4F, 40, 1}}},
                           {"pointpillars_kitti 121600x4_32x16000",
-                           test::kKittiLidar,
+                           scenes::kKittiLidar,
                            {121600, 4, 32, 16000, {0.16F, 0.16F, 4}, {0, -39.68F, -3, 69.12F, 39.68F, 1}}},
                           {"centerpoint_nuscenes 347200x5_10x120000",
                            kNuScenes,
@@ -43,7 +42,7 @@ constexpr Row kCliffCases[] = {{"voxelization uniform", kNuScenes, kCliff, Place
                                {"voxelization out of range", kNuScenes, kCliff, Placement::kOutOfRange}};
 
 // Turns of the sensor until there are enough points; uniform points in the range; or one of them.
-void set_coordinates(const Problem& p, const test::Lidar& lidar, Placement placement, float* values) {
+void set_coordinates(const Problem& p, const scenes::Lidar& lidar, Placement placement, float* values) {
   for (int64_t i = 0; placement != Placement::kScan && i < p.N; ++i) {
     float* point = values + i * p.F;
     for (int axis = 0; axis < 3; ++axis) {
@@ -54,7 +53,8 @@ void set_coordinates(const Problem& p, const test::Lidar& lidar, Placement place
     }
   }
   for (int64_t i = 0, turn = 0; placement == Placement::kScan && i < p.N; ++turn) {
-    for (const test::Position& position : test::lidar_turn(lidar, 0, static_cast<double>(turn) * kTravelOfTurn)) {
+    for (const scenes::Position& position :
+         scenes::lidar_turn(lidar, 0, static_cast<double>(turn) * kTravelOfTurn)) {
       if (i == p.N) break;
       float* point = values + i * p.F;
       for (size_t axis = 0; axis < 3; ++axis) point[axis] = static_cast<float>(position[2 - axis]);

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "case/api.h"
 #include "case/operators.h"
-#include "perf/support/timing.h"
-#include "support/api.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 
@@ -90,13 +90,20 @@ class Case {
 
  private:
   mluOpOmpAlgorithm_t algorithm_;
-  std::optional<test::Handle> handle_;
+  std::optional<cases::Handle> handle_;
 };
 
 // A dimension at `size` times the network size.
 inline int64_t scaled(int64_t extent, double size) {
   return std::max<int64_t>(std::llround(static_cast<double>(extent) * size), 1);
 }
+
+// The operator of the cases that compare hostile distributions of indices with friendly ones of the same size.
+// A filter has to name it.
+inline constexpr auto kCliffs = "cliffs";
+
+// The operator of the networks. A call of theirs is several calls of the library.
+inline constexpr auto kNetworks = "networks";
 
 // algorithm: "native" or "device".
 struct CaseName {
@@ -107,6 +114,7 @@ struct CaseName {
 // current thread_count(); only the case that is measured holds memory.
 struct CaseSpec : CaseName {
   std::function<std::unique_ptr<Case>(double size)> prepare;
+  bool represents = false;  // its operator, in runs that measure one case of each
 };
 
 }  // namespace mluop::perf

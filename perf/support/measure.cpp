@@ -10,9 +10,7 @@
 #include <limits>
 #include <ostream>
 
-#include "perf/support/buffer.h"
-#include "perf/support/parallel.h"
-#include "perf/support/stream_bound.h"
+#include "perf/support/measures.h"
 #include "perf/support/table.h"
 #include "perf/support/verify.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "perf/support/case.h"
-#include "perf/support/timing.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 

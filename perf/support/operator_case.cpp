@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "case/data.h"
 #include "perf/support/verify.h"
 
 namespace mluop::perf {
@@ -51,26 +52,47 @@ std::vector<float> floats_of(const cases::Operand& operand) {
 OperatorCase::OperatorCase(const std::string& op, const Variant& variant,
                            const std::vector<NamedValue>& parameters, const std::vector<TensorShape>& tensors)
     : Case(variant.algorithm), op_(cases::operator_of(op, {})), parameters_(parameters_of(parameters)) {
+  if (tensors.size() != op_.tensors.size()) throw std::logic_error(op + ": wrong number of tensors");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].id != op_.tensors[i].id) {
+      throw std::logic_error(op + " has no tensor " + tensors[i].id + " at its place");
+    }
+    add_tensor(i, tensors[i]);
+  }
+  finish();
+}
+
+OperatorCase::OperatorCase(const cases::Case& generated, mluOpOmpAlgorithm_t algorithm)
+    : Case(algorithm), op_(cases::operator_of(generated.op_name, {})), parameters_(generated.parameters) {
+  const auto bound = cases::bind(generated, op_);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const cases::Tensor& tensor = *bound[i].tensor;
+    add_tensor(i, {tensor.id, tensor.dtype, tensor.dims, tensor.layout});
+    if (!op_.tensors[i].is_read()) continue;
+    std::ranges::copy(cases::load(tensor, tensor.elements, {}), arguments_[i].data);
+  }
+  finish();
+}
+
+void OperatorCase::add_tensor(size_t i, const TensorShape& shape) {
+  cases::Operand operand;
+  operand.dtype = shape.dtype;
+  operand.layout = shape.layout;
+  operand.dims = shape.dims;
+  operand.desc = descriptors_.emplace_back(shape.dtype, shape.dims, shape.layout);
+  operand.data = buffers_.emplace_back(operand.bytes()).data();
+  arguments_.tensors.push_back(std::move(operand));
+  const std::span<const std::byte> input = bytes_of(arguments_[i]);
+  if (op_.tensors[i].is_read() && input.size() > options.largest_input.size()) options.largest_input = input;
+}
+
+void OperatorCase::finish() {
   options.oracle = op_.expect_bits != nullptr ? op_.expect_bits : op_.expect;
   options.baselines = {{"serial", [this, serial = options.oracle] { serial(expected()); }}};
-  if (tensors.size() != op_.tensors.size()) throw std::logic_error(op + ": wrong number of tensors");
   arguments_.handle = handle();
   arguments_.parameters = &parameters_;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const TensorShape& shape = tensors[i];
-    if (shape.id != op_.tensors[i].id) throw std::logic_error(op + " has no tensor " + shape.id + " at its place");
-    cases::Operand operand;
-    operand.dtype = shape.dtype;
-    operand.layout = shape.layout;
-    operand.dims = shape.dims;
-    operand.desc = descriptors_.emplace_back(shape.dtype, shape.dims, shape.layout);
-    operand.data = buffers_.emplace_back(operand.bytes()).data();
-    arguments_.tensors.push_back(std::move(operand));
-    const std::span<const std::byte> input = bytes_of(arguments_[i]);
-    if (op_.tensors[i].is_read() && input.size() > options.largest_input.size()) options.largest_input = input;
-  }
   if (op_.query == nullptr) return;
-  test::require(op_.query(arguments_, &arguments_.workspace_size));
+  cases::require(op_.query(arguments_, &arguments_.workspace_size));
   workspace_.emplace(static_cast<int64_t>(arguments_.workspace_size));
   arguments_.workspace = workspace_->data();
 }
@@ -85,8 +107,8 @@ std::span<std::byte> OperatorCase::bytes(std::string_view id) { return bytes_of(
 
 void OperatorCase::fill_uniform(std::string_view id, uint64_t seed) {
   switch (arguments_[index_of(id)].dtype) {
-    case MLUOP_DTYPE_HALF: return perf::fill_uniform(values<test::Half>(id), seed);
-    case MLUOP_DTYPE_BFLOAT16: return perf::fill_uniform(values<test::BFloat16>(id), seed);
+    case MLUOP_DTYPE_HALF: return perf::fill_uniform(values<reference::Half>(id), seed);
+    case MLUOP_DTYPE_BFLOAT16: return perf::fill_uniform(values<reference::BFloat16>(id), seed);
     default: return perf::fill_uniform(values<float>(id), seed);
   }
 }
@@ -136,7 +158,7 @@ void OperatorCase::write_inputs(const NpyFolder& folder) const {
 
 void OperatorCase::run() {
   arguments_.handle = handle();
-  test::require(op_.run(arguments_));
+  cases::require(op_.run(arguments_));
 }
 
 std::function<void()> OperatorCase::algorithmic_bound() {

@@ -19,8 +19,8 @@
 #include "case/api.h"
 #include "case/operators.h"
 #include "case/values.h"
-#include "perf/support/buffer.h"
 #include "perf/support/case.h"
+#include "perf/support/measures.h"
 #include "perf/support/npy_folder.h"
 
 namespace mluop::perf {
@@ -68,6 +68,8 @@ class OperatorCase : public Case {
   // All tensors in the order of the description, which are zero at first. Allocates the workspace.
   OperatorCase(const std::string& op, const Variant& variant, const std::vector<NamedValue>& parameters,
                const std::vector<TensorShape>& tensors);
+  // The tensors and parameters of a generated case.
+  OperatorCase(const cases::Case& generated, mluOpOmpAlgorithm_t algorithm);
 
   // The contents of a tensor.
   std::span<std::byte> bytes(std::string_view id);
@@ -109,6 +111,9 @@ class OperatorCase : public Case {
   uint64_t checksum() const override;
 
  private:
+  void add_tensor(size_t i, const TensorShape& shape);
+  // Once all tensors are added: baseline, handle, workspace.
+  void finish();
   size_t index_of(std::string_view id) const;
   void fill_outputs(cases::Arguments& arguments) const;
   std::string difference(size_t i);

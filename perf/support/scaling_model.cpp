@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "perf/support/parallel.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 namespace {

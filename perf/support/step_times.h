@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/support/timing.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 

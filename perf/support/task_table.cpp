@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "perf/support/parallel.h"
+#include "perf/support/measures.h"
 
 namespace mluop::perf {
 namespace {
@@ -38,17 +38,17 @@ bool has_traffic(const LaunchTasks& tasks) {
 
 RecordedCall record_call(Case& prepared) {
   const mluOpHandle_t handle = prepared.handle();
-  test::require(mluOpOmpSetStatistics(handle, 1));
+  cases::require(mluOpOmpSetStatistics(handle, 1));
   RecordedCall call;
   call.duration_us = seconds_of([&] { prepared.run(); }) * 1e6;
   int count = 0;
-  test::require(mluOpOmpGetLaunchCount(handle, &count));
+  cases::require(mluOpOmpGetLaunchCount(handle, &count));
   for (int i = 0; i < count; ++i) {
     mluOpOmpLaunchStatistics_t launch;
-    test::require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
+    cases::require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
     LaunchTasks tasks(static_cast<size_t>(launch.task_dim));
     for (int task = 0; task < launch.task_dim; ++task) {
-      test::require(mluOpOmpGetTaskStatistics(handle, i, task, &tasks[static_cast<size_t>(task)]));
+      cases::require(mluOpOmpGetTaskStatistics(handle, i, task, &tasks[static_cast<size_t>(task)]));
     }
     call.launches.push_back(std::move(tasks));
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/differences.h"
+#include "case/differences.h"
 
 namespace mluop::perf {
 
@@ -16,7 +16,7 @@ namespace mluop::perf {
 // of the difference.
 inline std::string too_different(std::string_view name, std::span<const float> evaluated,
                                  std::span<const float> baseline, double tolerance) {
-  const auto [diff1, diff2] = test::differences(evaluated, baseline);
+  const auto [diff1, diff2] = cases::differences(evaluated, baseline);
   if (diff1 <= tolerance && diff2 <= tolerance) return {};
   char text[128];
   std::snprintf(text, sizeof(text), " has diff1 %g and diff2 %g, expected at most %g", diff1, diff2, tolerance);

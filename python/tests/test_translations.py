@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # English pages, and the Chinese page of each.
 PAGES = {"README.md": "README.zh.md"}
-for each in sorted((*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md"))):
+operators = ROOT.glob("docs/operators/*.md")
+translated = (each for each in operators if "[中文]" in each.read_text("utf-8"))
+for each in sorted((*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md"), *translated)):
     path = each.relative_to(ROOT / "docs").as_posix()
     PAGES[f"docs/{path}"] = f"docs/zh/{path}"
 ENGLISH = {chinese: english for english, chinese in PAGES.items()}
@@ -67,8 +69,9 @@ def code_block(page: str, block: str) -> object:
         return block
     _, _, entries = block.removesuffix("\n```").partition("\n\n")
     pages = [re.sub(r".*<(.*)>", r"\1", entry) + ".md" for entry in entries.splitlines()]
-    # Each language ends with a page that the other one lacks.
-    return [target(page, each) for each in pages if each not in ("terms.md", "zh/index.md")]
+    # Each language ends with a page that the other one lacks; Chinese lists its own operators, too.
+    other = ("terms.md", "zh/index.md", "operators/*.md")
+    return [target(page, each) for each in pages if each not in other]
 
 
 def contents(page: str) -> list[dict]:

@@ -1,5 +1,5 @@
 // The step from camera to bird's-eye view of BEVDepth, forward and backward.
-#include "networks/bev_depth.h"
+#include "case/networks/bev_depth.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 
 namespace mluop::test::bev_depth {
 namespace {
+
+using namespace networks::bev_depth;
 
 constexpr Sizes kSizes = {2, 3, 16, 80, 24, 20, 24, 1};
 

@@ -1,5 +1,5 @@
 // The sparse middle encoder of CenterPoint on LiDAR scans, forward and backward.
-#include "networks/center_point.h"
+#include "case/networks/center_point.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,12 @@
 #include "networks/expectations.h"
 #include "support/environment.h"
 #include "support/labels.h"
-#include "support/site_set.h"
+#include "support/scenes.h"
 
 namespace mluop::test::center_point {
 namespace {
+
+using namespace networks::center_point;
 
 const std::vector<Layer> kLayers = {
     {4, 16, submanifold({3, 3, 3})},        {16, 16, submanifold({3, 3, 3})},

@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "networks/operators.h"
-#include "networks/tensor.h"
+#include "case/networks/operators.h"
+#include "case/networks/tensor.h"
 
 namespace mluop::test {
+
+using namespace networks;
 
 // Compares with the largest magnitude of `expected` as the unit.
 inline void expect_near(const Matrix& found, const Matrix& expected) {
@@ -28,7 +30,7 @@ template <class Network>
 void expect_results_of_oracles(const Network& network) {
   const Result expected = compute(network, Oracles());
   for (const mluOpOmpAlgorithm_t algorithm : {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE}) {
-    const Handle handle(algorithm);
+    const cases::Handle handle(algorithm);
     const Result found = compute(network, Library(handle));
     EXPECT_EQ(found.indices, expected.indices);
     expect_near(found.output, expected.output);

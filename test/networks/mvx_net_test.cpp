@@ -1,5 +1,5 @@
 // The dynamic voxel feature encoder of MVX-Net, forward and backward.
-#include "networks/mvx_net.h"
+#include "case/networks/mvx_net.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,8 @@
 
 namespace mluop::test::mvx_net {
 namespace {
+
+using namespace networks::mvx_net;
 
 constexpr int64_t kPoints = 1500, kPointChannels = 4, kHidden = 16, kOutputs = 32;
 

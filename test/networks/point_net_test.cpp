@@ -1,5 +1,5 @@
 // A feature propagation level of PointNet++, forward and backward.
-#include "networks/point_net.h"
+#include "case/networks/point_net.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 
 namespace mluop::test::point_net {
 namespace {
+
+using namespace networks::point_net;
 
 // Also several batches, without features of the unknown points.
 TEST(NetworksPointNet, FeaturePropagation) {

@@ -1,20 +1,28 @@
-# The shared library exports the functions of the list src/mluop_omp.symbols and no others, and its SONAME contains the
-# version.
+# The shared library exports the functions that the headers declare and no others, all of the released ones in
+# src/mluop_omp.symbols among them, and its SONAME contains the version.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+include(${PROJECT_DIR}/cmake/symbols.cmake)
 
 run(symbols ${NM} -D --defined-only --format=posix ${LIBRARY})
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
 list(TRANSFORM symbols REPLACE " .*" "")
+mluop_declared_functions(declared ${PROJECT_DIR}/include)
 file(STRINGS ${PROJECT_DIR}/src/mluop_omp.symbols listed REGEX "^ ")
 list(TRANSFORM listed REPLACE "^ ([^@]*)@Base ([0-9.]+)$" "\\1")
-if(NOT listed MATCHES "mluOpCreate(;|$)")
-  message(FATAL_ERROR "src/mluop_omp.symbols does not list mluOpCreate: ${listed}")
-endif()
+foreach(functions IN ITEMS declared listed)
+  if(NOT "${${functions}}" MATCHES "mluOpCreate(;|$)")
+    message(FATAL_ERROR "mluOpCreate is not ${functions}: ${${functions}}")
+  endif()
+endforeach()
 foreach(symbol IN LISTS symbols)
-  if(NOT symbol IN_LIST listed)
-    message(SEND_ERROR "${LIBRARY} exports ${symbol}. A function of the API requires a line in src/mluop_omp.symbols:\n"
-      " ${symbol}@Base ${VERSION}")
+  if(NOT symbol IN_LIST declared)
+    message(SEND_ERROR "${LIBRARY} exports ${symbol}, which include/ does not declare")
+  endif()
+endforeach()
+foreach(symbol IN LISTS declared)
+  if(NOT symbol IN_LIST symbols)
+    message(SEND_ERROR "${LIBRARY} does not export ${symbol}, which include/ declares")
   endif()
 endforeach()
 foreach(symbol IN LISTS listed)

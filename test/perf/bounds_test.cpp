@@ -6,7 +6,7 @@
 
 #include "perf/bounds/indice_convolution_forward.h"
 #include "perf/bounds/three_interpolate_backward.h"
-#include "perf/support/buffer.h"
+#include "perf/support/measures.h"
 #include "support/element.h"
 #include "support/trace.h"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "support/differences.h"
+#include "case/differences.h"
 
 namespace mluop::test {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "support/indice_pairs.h"
+#include "support/scenes.h"
 
 namespace mluop::reference {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "case/reduce.h"
-#include "support/lidar_map.h"
 #include "support/operator_call.h"
+#include "support/scenes.h"
 #include "support/special_values.h"
 #include "support/values.h"
 

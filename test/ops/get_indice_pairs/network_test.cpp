@@ -4,9 +4,9 @@
 
 #include "ops/get_indice_pairs/convolution_case.h"
 #include "ops/indice_convolution/convolution_cases.h"
-#include "support/center_point.h"
 #include "support/dense_convolution.h"
 #include "support/labels.h"
+#include "support/scenes.h"
 
 namespace mluop::test {
 namespace {

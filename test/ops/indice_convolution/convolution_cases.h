@@ -175,7 +175,7 @@ inline void expect_exact(const cases::Case& made, Placement placement = Placemen
 // for half, 8e-3 for bfloat16.
 inline void expect_close(const std::vector<float>& found, const std::vector<float>& sums, mluOpDataType_t dtype) {
   const double tolerance = dtype == MLUOP_DTYPE_FLOAT ? 1e-5 : dtype == MLUOP_DTYPE_HALF ? 1e-3 : 4e-3;
-  const auto [diff1, diff2] = differences(found, sums);
+  const auto [diff1, diff2] = cases::differences(found, sums);
   EXPECT_LE(diff1, tolerance);
   EXPECT_LE(diff2, tolerance);
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "ops/indice_convolution/convolution_cases.h"
-#include "support/center_point.h"
 #include "support/environment.h"
 #include "support/labels.h"
+#include "support/scenes.h"
 
 namespace mluop::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "ops/three_nn_forward/three_nn_forward_native.h"
+#include "ops/three_nn_forward/three_nn_forward.h"
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"

@@ -7,9 +7,9 @@
 
 #include "case/values.h"
 #include "core/caches.h"
-#include "support/camera_rig.h"
 #include "support/environment.h"
 #include "support/labels.h"
+#include "support/scenes.h"
 #include "support/sized_case.h"
 #include "support/trace.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "support/camera_rig.h"
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/recorded_run.h"
+#include "support/scenes.h"
 #include "support/sized_case.h"
 #include "support/trace.h"
 

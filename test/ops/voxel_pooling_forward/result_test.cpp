@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "support/camera_rig.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
 #include "support/labels.h"
 #include "support/recorded_run.h"
+#include "support/scenes.h"
 #include "support/sized_case.h"
 #include "support/trace.h"
 
