@@ -2070,6 +2070,64 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
     const mluOpTensorDescriptor_t grad_output_desc, const mluOpTensorDescriptor_t grad_filter_desc,
     const mluOpTensorDescriptor_t grad_bias_desc, size_t* workspace_size);
 
+/* PSA mask forward (PSANet): moves the mask of each pixel to the pixels that its elements belong to.
+ *
+ *   half_h = (h_mask - 1) / 2 and half_w = (w_mask - 1) / 2, rounded down; for each element (a, b) of the mask of
+ *   pixel (h, w), with i = h + a - half_h in [0, H) and j = w + b - half_w in [0, W):
+ *   psa_type 0, collect:    y[n,h,w,i * W + j] = x[n,h,w,a * w_mask + b]
+ *   psa_type 1, distribute: y[n,i,j,h * W + w] = x[n,h,w,a * w_mask + b]
+ *   All other elements of y are 0. The result of distribute is that of collect with pixels and channels exchanged.
+ *
+ * | tensor | shape                    | dtype                   | layout |
+ * |--------|--------------------------|-------------------------|--------|
+ * | x      | [N, H, W, h_mask*w_mask] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | y      | [N, H, W, H*W]           | that of x               | NHWC   |
+ *
+ * Units: a mask of odd size is centered on its pixel; one of even size extends one pixel further down and to the
+ *   right.
+ * Outputs: the call writes every element; the caller need not initialize y. Elements are copied bit for bit, NaN
+ *   with their payload. HALF and BFLOAT16 are an extension: MLU-OPS has FLOAT. A mask without elements leaves y
+ *   zero, where MLU-OPS leaves it unchanged.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  psa_type is neither 0 nor 1: MLU-OPS takes any other value for 1; h_mask or w_mask is negative
+ *
+ * Definition: MLU-OPS header, mluOpPsamaskForward; mmcv psa_mask; PSANet, ECCV 2018. */
+mluOpStatus_t MLUOP_WIN_API mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
+                                                const mluOpTensorDescriptor_t x_desc, const void* x,
+                                                const int h_mask, const int w_mask,
+                                                const mluOpTensorDescriptor_t y_desc, void* y);
+
+/* PSA mask backward: the gradient of x of mluOpPsamaskForward.
+ *
+ *   With the letters of mluOpPsamaskForward:
+ *   psa_type 0, collect:    dx[n,h,w,a * w_mask + b] = dy[n,h,w,i * W + j]
+ *   psa_type 1, distribute: dx[n,h,w,a * w_mask + b] = dy[n,i,j,h * W + w]
+ *   The gradient of a mask element that belongs to no pixel of the image is 0.
+ *
+ * | tensor | shape                    | dtype                   | layout |
+ * |--------|--------------------------|-------------------------|--------|
+ * | dy     | [N, H, W, H*W]           | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | dx     | [N, H, W, h_mask*w_mask] | that of dy              | NHWC   |
+ *
+ * Units: as those of mluOpPsamaskForward.
+ * Outputs: the call writes every element; the caller need not initialize dx. Elements are copied bit for bit, NaN
+ *   with their payload. HALF and BFLOAT16 are an extension: MLU-OPS has FLOAT.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpPsamaskForward returns.
+ *
+ * Definition: MLU-OPS header, mluOpPsamaskBackward; mmcv psa_mask. */
+mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
+                                                 const mluOpTensorDescriptor_t dy_desc, const void* dy,
+                                                 const int h_mask, const int w_mask,
+                                                 const mluOpTensorDescriptor_t dx_desc, void* dx);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif
