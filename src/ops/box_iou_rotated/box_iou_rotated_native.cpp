@@ -8,12 +8,12 @@
 namespace mluop::box_iou_rotated::native {
 namespace {
 
-// The bytes that are moved in the time of a step.
-constexpr int64_t kPrepareBytes = 512;   // a box
-constexpr int64_t kAlignedBytes = 1024;  // a pair of boxes that are not prepared
-constexpr int64_t kGroupBytes = 1024;    // a box with a group of boxes
+// Cost of each step, in bytes of memory traffic.
+constexpr int64_t kPrepareBytes = 512;   // preparing a box
+constexpr int64_t kAlignedBytes = 1024;  // a pair of unprepared boxes
+constexpr int64_t kGroupBytes = 1024;    // a box against a group of boxes
 
-// Boxes lie in clusters: rows differ in the number of pairs that overlap.
+// Many chunks, because boxes lie in clusters: rows differ in the number of overlapping pairs.
 constexpr int64_t kChunksPerTask = 16;
 
 struct Scratch {
