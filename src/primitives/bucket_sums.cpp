@@ -50,7 +50,7 @@ namespace {
 MLUOP_EXPORT_KERNEL_OF_DTYPE(rows_kernel, sum_of_rows, BucketSums<int32_t>);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(weighted_rows_kernel, sum_of_weighted_rows, BucketSums<WeightedRow>);
 
-// Divides the lines of all rows into parts of equal cost.
+// Divides the lines of all rows into ranges of equal cost.
 struct ByLines {
   Range operator()(int task_dim, int task_id) const {
     return split_cost(sort.bucket_count * lines, task_dim, task_id, [&](int64_t item) {

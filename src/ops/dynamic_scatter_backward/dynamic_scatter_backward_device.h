@@ -1,5 +1,4 @@
-// Dynamic scatter backward, device algorithm, which is plan one of the design document: its workspace and its
-// launches.
+// Dynamic scatter backward, device algorithm (plan one of the design document): its workspace and its launches.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,12 @@
 
 namespace mluop::dynamic_scatter_backward::device {
 
-// Bytes of the caller's workspace for `points` points of `channels` channels: at any address, with any number of
-// voxels up to that of points.
+// Bytes of the caller's workspace for `points` points of `channels` channels: at any address, for any number of
+// voxels up to `points`.
 size_t workspace_bytes(int64_t points, int64_t channels);
 
-// Computes the output. Throws Failure with BAD_PARAM if a value of the map is invalid, and std::bad_alloc, before
-// it writes it.
+// Computes the output. Before writing it, throws Failure with BAD_PARAM if a map value is invalid, and
+// std::bad_alloc.
 void run(Call& call, const Args& args, Arena workspace);
 
 }  // namespace mluop::dynamic_scatter_backward::device

@@ -9,7 +9,7 @@
 
 namespace mluop::furthest_point_sample::native {
 
-// What a call samples from.
+// The input of a call.
 enum class From { kPoints, kDistances };
 
 // Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.

@@ -1,4 +1,4 @@
-// Multi-scale deformable attention: what the operators share of their declarations and rules.
+// Multi-scale deformable attention: declarations and rules shared by both operators.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline void declare(Call& call, const PassedInputs& inputs, const Sizes& s, int 
   input(inputs.weights, MLUOP_DTYPE_FLOAT, {s.B, s.Q, s.M, s.L, s.P});
 }
 
-// After the declaration of all tensors.
+// Call it after all tensors are declared.
 inline void check(Call& call, const PassedInputs& inputs, const Sizes& s, int im2col_step) {
   call.check_pointers();
   call.check_parameters();
