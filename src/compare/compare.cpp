@@ -36,7 +36,7 @@ void check_shapes(const TensorDescriptor& found, const TensorDescriptor& expecte
 
 void check_not_negative(std::string_view name, double value) {
   require(value >= 0 && std::isfinite(value), kBadParam, name, " is ", value,
-          ", expected a finite number that is not negative");
+          ", expected a finite non-negative number");
 }
 
 void check_options(const mluOpOmpCompareOptions_t& options) {

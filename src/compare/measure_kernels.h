@@ -116,7 +116,7 @@ inline double relative_error(double e, double b, double epsilon) {
   return error / (std::abs(b) + epsilon);
 }
 
-// Adds element i, of which e or b is not finite.
+// Adds element i, where e or b is not finite.
 inline void add_special(const MeasureArgs& args, double e, double b, bool bits_differ, int64_t i, Partial& to,
                         WorstElements& worst) {
   const bool both_nan = std::isnan(e) && std::isnan(b), mismatch = !(e == b || both_nan);

@@ -1,5 +1,5 @@
-// The tile registers of AMX: eight, with 16 rows of 64 bytes, all rows configured. An AmxTiles keeps the
-// configuration of its thread. has_bf16_tiles() tells whether the machine has them.
+// The tile registers of AMX: eight, with 16 rows of 64 bytes, all rows configured. The tile state of a thread
+// lasts as long as its AmxTiles. has_bf16_tiles() tells whether the machine has them.
 #pragma once
 
 #include <cstdint>

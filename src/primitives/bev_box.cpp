@@ -184,22 +184,23 @@ BevBox make_bev_box(const float* box) {
 // - A crossing requires bounds_meet() of two edges, that is, of their rounded corners, which the bounds contain.
 //   Corners with NaN have no side and cross nothing.
 // - For a corner p of another box that is_inside(): |p - center| is at most |cosine| u + |sine| v along x, with u
-//   and v the reaches, up to the rounding of differences, products, sums, cosine and sine. Each rounding is at most
-//   2^-24 of u + v; together they are less than 8 * 2^-24 (u + v). kRoundings is twice this bound.
-constexpr double kRoundings = 0x1p-20;
-const double cosine = std::abs(box.cosine) + kRoundings, sine = std::abs(box.sine) + kRoundings;
-const double u = std::max(box.reach_u, 0.0F), v = std::max(box.reach_v, 0.0F);
-const double reach_x = cosine * u + sine * v, reach_y = sine * u + cosine * v;
-double min_x = box.x - reach_x, min_y = box.y - reach_y;
-double max_x = box.x + reach_x, max_y = box.y + reach_y;
-for (int i = 0; i < 4; ++i) {
-  // NaN never replaces a bound.
-  min_x = std::min(min_x, double{box.corners_x[i]});
-  min_y = std::min(min_y, double{box.corners_y[i]});
-  max_x = std::max(max_x, double{box.corners_x[i]});
-  max_y = std::max(max_y, double{box.corners_y[i]});
-}
-return bounds_around(min_x, min_y, max_x, max_y);
+//   and v the reaches, up to the rounding of differences, products, sums, cosine and sine. Each is at most 2^-24
+//   of u + v; together they are less than 8 * 2^-24 (u + v). kRoundings is twice this bound.
+Bounds bounds_of(const BevBox& box) {
+  constexpr double kRoundings = 0x1p-20;
+  const double cosine = std::abs(box.cosine) + kRoundings, sine = std::abs(box.sine) + kRoundings;
+  const double u = std::max(box.reach_u, 0.0F), v = std::max(box.reach_v, 0.0F);
+  const double reach_x = cosine * u + sine * v, reach_y = sine * u + cosine * v;
+  double min_x = box.x - reach_x, min_y = box.y - reach_y;
+  double max_x = box.x + reach_x, max_y = box.y + reach_y;
+  for (int i = 0; i < 4; ++i) {
+    // NaN never replaces a bound.
+    min_x = std::min(min_x, double{box.corners_x[i]});
+    min_y = std::min(min_y, double{box.corners_y[i]});
+    max_x = std::max(max_x, double{box.corners_x[i]});
+    max_y = std::max(max_y, double{box.corners_y[i]});
+  }
+  return bounds_around(min_x, min_y, max_x, max_y);
 }
 
 float overlap_of(const BevBox& a, const BevBox& b) {

@@ -66,10 +66,10 @@ TEST(CompareErrors, OfEachArgument) {
          a.use(Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {2, 3}, {1, 2}));
        },
        "found has strides [1, 2]", MLUOP_STATUS_NOT_SUPPORTED},
-      {[](A a) { a.options.rtol = -1; }, "rtol is -1, expected a finite number that is not negative"},
+      {[](A a) { a.options.rtol = -1; }, "rtol is -1, expected a finite non-negative number"},
       {[](A a) { a.options.rtol = std::nan(""); }, "rtol is nan"},
       {[](A a) { a.options.atol = HUGE_VAL; }, "atol is inf"},
-      {[](A a) { a.options.rms_atol = -1; }, "rms_atol is -1, expected a finite number that is not negative"},
+      {[](A a) { a.options.rms_atol = -1; }, "rms_atol is -1, expected a finite non-negative number"},
       {[](A a) { a.options.epsilon = -1; }, "epsilon is -1"},
       {[](A a) { a.options.bits = 2; }, "bits is 2, expected 0 or 1"},
       {[](A a) { a.options.nan_payloads = -1; }, "nan_payloads is -1, expected 0 or 1"},

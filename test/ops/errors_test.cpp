@@ -122,7 +122,7 @@ class RulesOf {
         add(
             id + " in place of " + other,
             [i, j](OperatorCall& call) { call.arguments[i].data = call.arguments[j].data; },
-            "(" + id + " overlaps \\w+|\\w+ overlaps " + id + "), expected memory of its own");
+            "(" + id + " overlaps \\w+|\\w+ overlaps " + id + "), expected disjoint memory");
       }
     }
     add_workspace(handle);
@@ -178,7 +178,7 @@ class RulesOf {
       add(
           "workspace in place of " + op_.tensors[i].id,
           [i](OperatorCall& call) { call.arguments.workspace = call.arguments[i].data; },
-          "(workspace overlaps \\w+|\\w+ overlaps workspace), expected memory of its own");
+          "(workspace overlaps \\w+|\\w+ overlaps workspace), expected disjoint memory");
     }
   }
 

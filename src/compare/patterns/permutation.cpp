@@ -79,7 +79,7 @@ struct MatchArgs {
   FirstBadItem& first_bad;
 };
 
-// Whether elements [first, first + count) of one row of a slice are equal to those of another.
+// Whether elements [first, first + count) of one row of a slice equal the same elements of another row.
 bool are_equal(const Operands& operands, int64_t found, int64_t expected, int64_t count) {
   PairChunk chunk;
   for (int64_t at = 0; at < count; at += kChunk) {

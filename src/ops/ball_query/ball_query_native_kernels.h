@@ -36,7 +36,7 @@ int64_t vector_points();
 // Work items: the probes of all batches. Writes their results and their rows of idx.
 RangeKernel<KernelArgs> probe_kernel(const Args& args);
 
-// Work items: centers. Writes the rows of idx that have a member, except those of probes.
+// Work items: centers. Writes the rows of idx that have a member, except the rows of probes.
 RangeKernel<KernelArgs> query_kernel(const Args& args);
 
 }  // namespace mluop::ball_query::native

@@ -7,8 +7,8 @@
 namespace mluop::boxes_overlap_bev::native {
 namespace {
 
-// Cost of each step, in bytes of memory traffic: the corners and bounds of a box; a group of a row, of which a
-// fraction of the boxes meets the box of the row.
+// Cost of each step, in bytes of memory traffic: the corners and bounds of a box; a group of a row, where some
+// boxes meet the box of the row.
 constexpr int64_t kPrepareBytes = 1024;
 constexpr int64_t kGroupBytes = 1024;
 

@@ -42,7 +42,6 @@ HWY_INLINE void store_elements(hn::Vec<D> v, D d, Element* to) {
 // to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask. Uses vectors of kLanes lanes, and
 // for the rest vectors of half, a quarter, ... of the lanes, down to one. T, here and below: the element type of
 // the tensors; Element: the element type of the matrix.
-// Element: that of the matrix.
 template <size_t kLanes = hn::MaxLanes(PanelTag()), class T, class Element>
 HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Element* to,
                             int64_t c = 0) {

@@ -10,7 +10,7 @@
 namespace mluop::dynamic_scatter_backward::native {
 
 // Bytes of the caller's workspace for `points` points of `channels` channels: at any address, with any number of
-// voxels up to that of points and any number of threads. Sum and mean need none.
+// voxels up to `points` and any number of threads. Sum and mean need none.
 size_t workspace_bytes(mluOpReduceMode_t reduce_type, int64_t points, int64_t channels);
 
 // Computes the output. Before it writes the output, it throws Failure with ALLOC_FAILED if the smallest tile does

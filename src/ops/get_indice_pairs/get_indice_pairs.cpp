@@ -49,7 +49,7 @@ void check_convolution(const SparseConvolutionDescriptor& desc) {
     require(desc.dilation[i] == 1, kBadParam, kAxisNames[i], " has dilation ", desc.dilation[i],
             ", expected 1 with sub_m");
     require(desc.input_space[i] == desc.output_space[i], kBadParam, kAxisNames[i], " of output_space is ",
-            desc.output_space[i], ", expected that of input_space with sub_m, which is ", desc.input_space[i]);
+            desc.output_space[i], ", expected input_space with sub_m, which is ", desc.input_space[i]);
   }
   require(cells_of(desc.batch_size, desc.output_space) <= kMaxCells, MLUOP_STATUS_NOT_SUPPORTED,
           "batch_size x output_space exceeds 2^62 cells");

@@ -148,7 +148,7 @@ void claim(const ClaimArgs& args, int64_t begin, int64_t end, Task&) {
     }
     return;
   }
-  // Sets the bits of groups, each of which stands for a word.
+  // Sets the bits of groups; each group stands for a word.
   const auto write = [&](int64_t group, uint64_t words)
                          HWY_ATTR { atomic_or(&args.cells.groups[group].present, words); };
   Collector collector(write);

@@ -124,9 +124,9 @@ HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count
   }
 }
 
-// Multiplies rows of lanes in vectors. A lane holds a float, or the BFloat16 of two pairs, of which the first has
-// an even position in the segment; skipped pairs are zeros. Batches are whole steps of pairs, so that sums do not
-// depend on the batches.
+// Multiplies rows of lanes in vectors. A lane holds a float, or the BFloat16 of two pairs (the first at an even
+// position of the segment); skipped pairs are zeros. Batches are whole steps of pairs, so that sums do not depend
+// on the batches.
 template <class Element_>
 struct VectorProducts {
   using Element = Element_;

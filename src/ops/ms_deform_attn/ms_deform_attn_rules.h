@@ -55,7 +55,7 @@ inline void check(Call& call, const PassedInputs& inputs, const Sizes& s, int im
   require_extent(inputs.value, 3, s.D);
   require_extent(inputs.locations, 1, s.Q);
   require(s.B % std::min<int64_t>(s.B, im2col_step) == 0, MLUOP_STATUS_BAD_PARAM, "im2col_step is ", im2col_step,
-          ", expected a divisor of the ", s.B, " batches, or more than these");
+          ", expected a divisor of the batch size ", s.B, ", or a larger number");
   const auto* const shapes = static_cast<const int32_t*>(inputs.shapes.tensor.data);
   const auto* const starts = static_cast<const int32_t*>(inputs.starts.tensor.data);
   for (int64_t l = 0; l < s.L; ++l) {

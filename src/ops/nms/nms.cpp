@@ -110,7 +110,7 @@ void check_counts(const Args& args) {
   constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
   require(args.N < kMaxCount, kNotSupported, "boxes has ", args.N, " boxes, expected fewer than 2^31");
   require(args.row_count < kMaxCount, kNotSupported, "output has ", args.B, " x ", args.C, " x ",
-          args.max_output_size, " rows, of batches, classes and max_output_size, expected fewer than 2^31");
+          args.max_output_size, " rows (batches x classes x max_output_size), expected fewer than 2^31");
 }
 
 // Checks everything except the workspace.

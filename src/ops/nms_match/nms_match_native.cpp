@@ -70,8 +70,7 @@ void write_groups(const KernelArgs& args) {
     ++args.group_sizes[group[i]];
   }
   *args.group_num = group_num;
-  // The place of the next member of each group, in the memory of the sort, of which only the indices are still
-  // needed.
+  // The place of the next member of each group, in the memory of the sort: only its indices are still needed.
   uint32_t* const place = workspace.order.sort.keys[0];
   uint32_t first = 0;
   for (int64_t g = 0; g < group_num; ++g) {

@@ -52,7 +52,7 @@ TEST(OpsGetIndicePairsErrors, Convolutions) {
 TEST(OpsGetIndicePairsErrors, Submanifold) {
   expect_errors(make(1, 1),
                 {{set_list("output_space", {6, 10, 8}),
-                  "height of output_space is 10, expected that of input_space with sub_m, which is 9"},
+                  "height of output_space is 10, expected input_space with sub_m, which is 9"},
                  {set_list("stride", {1, 1, 2}), "width has stride 2, expected 1 with sub_m"},
                  {set_list("dilation", {2, 1, 1}), "depth has dilation 2, expected 1 with sub_m"},
                  {set_shape("out_indices", {19, 4}),

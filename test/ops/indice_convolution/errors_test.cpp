@@ -223,7 +223,7 @@ TEST(OpsIndiceConvolutionErrors, WorkspaceOfSegments) {
        {[](OperatorCall& call) { --call.arguments.workspace_size; },
         "workspace_size is " + std::to_string(needed - 1) + ", expected at least " + std::to_string(needed)},
        {[](OperatorCall& call) { call.arguments.workspace = call["filters_grad"].data; },
-        "filters_grad overlaps workspace, expected memory of its own"}},
+        "filters_grad overlaps workspace, expected disjoint memory"}},
       kOfOperator);
 }
 

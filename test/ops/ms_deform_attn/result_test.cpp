@@ -79,7 +79,7 @@ TEST(OpsMsDeformAttnErrors, Levels) {
          {with_sizes(op, {{"q", 0}}), prefix + "sampling_loc dim 1 is 0, expected at least 1"}});
     expect_errors(
         make_case(op, MLUOP_DTYPE_FLOAT, {{"b", 4}}),
-        {{set("im2col_step", 3), "im2col_step is 3, expected a divisor of the 4 batches, or more than these"}});
+        {{set("im2col_step", 3), "im2col_step is 3, expected a divisor of the batch size 4, or a larger number"}});
   }
 }
 
