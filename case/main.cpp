@@ -319,7 +319,8 @@ class Commands {
   std::vector<std::string> sizes_, parameters_, shapes_, layouts_;
 };
 
-// A file must not get the descriptor of a standard stream that the caller has closed. Writing to these fails.
+// A file must not get the descriptor of a standard stream that the caller has closed. Writing to these streams
+// fails.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDONLY | O_CLOEXEC));
