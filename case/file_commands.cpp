@@ -106,7 +106,7 @@ int show_command(const ShowCommand& command) {
   for (const Criterion& criterion : the_case.criteria) {
     std::cout << "criterion  " << name_of(criterion.metric) << " <= " << criterion.threshold << '\n';
   }
-  if (the_case.criteria.empty()) std::cout << "criterion  that of the operator\n";
+  if (the_case.criteria.empty()) std::cout << "criterion  default of the operator\n";
   if (the_case.algorithm) std::cout << "algorithm  " << *the_case.algorithm << '\n';
   if (the_case.tasks) std::cout << "tasks      " << *the_case.tasks << '\n';
   return kPassed;

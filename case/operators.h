@@ -108,8 +108,8 @@ struct Recipe {
   int64_t operator[](std::string_view name) const { return sizes.find(name)->second; }
 };
 
-// A way to make a case smaller: an axis, or another collection, any subset of which gives a valid case. Cases must
-// hold the tensors in the order of the operator, with inputs inline.
+// A way to make a case smaller: an axis, or another collection whose subsets all give valid cases. Cases must hold
+// the tensors in the order of the operator, with inputs inline.
 struct Reduction {
   std::string name;
   std::function<int64_t(const Case&)> count;

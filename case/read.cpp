@@ -196,7 +196,7 @@ void read_criteria(const Part& part, const char* name, const char* threshold_nam
   if (criteria.size() != thresholds.size()) {
     const Place place = criteria.empty() ? part.of(threshold_name, 0) : part.of(name, 0);
     fail(place, std::to_string(criteria.size()) + ' ' + name + " and " + std::to_string(thresholds.size()) + ' ' +
-                    threshold_name + ", expected as many");
+                    threshold_name + ", expected equal numbers");
   }
   for (int i = 0; i < criteria.size(); ++i) {
     const Place place = part.of(threshold_name, i);

@@ -56,7 +56,7 @@ void with_bits_type(const Operand& operand, const Body& body) {
   }
 }
 
-// The oracle's result in double, zeros.
+// The oracle's result in double, initialized with zeros.
 inline double* sums_of(Operand& output) {
   output.sums.assign(static_cast<size_t>(output.count()), 0);
   return output.sums.data();
