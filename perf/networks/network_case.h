@@ -39,11 +39,11 @@ class TimedLibrary : public test::Library {
   StepTimes& times_;
 };
 
-// Network: what compute() of test/networks has an overload for.
+// Network: a type for which test/networks has an overload of compute().
 template <class Network>
 class NetworkCase : public Case {
  public:
-  // Runs the network once: work() depends on results.
+  // Runs the network once, because work() depends on results.
   NetworkCase(Network network, bool trains)
       : Case(MLUOP_OMP_ALGORITHM_NATIVE), network_(std::move(network)), trains_(trains) {
     run();
@@ -69,13 +69,13 @@ class NetworkCase : public Case {
   }
 
  private:
-  // Returns the memory of the tensors, which are destroyed before.
+  // Returns freed memory to the system; destroyed after the tensors.
   struct MemoryOfTensors {
     ~MemoryOfTensors() { test::BlockCache::of_thread().release(); }
   } memory_;
 
  protected:
-  // The tensors of the call have invalid values at first.
+  // Runs with tensors that hold invalid values before the call.
   void run_on_invalid_memory() {
     result_ = {};
     test::BlockCache::of_thread().fill_freed(0xFF);
@@ -86,8 +86,8 @@ class NetworkCase : public Case {
     return std::as_bytes(std::span(matrix.values));
   }
   static int64_t byte_count(const test::Matrix& matrix) { return std::ssize(bytes(matrix)); }
-  // Arguments: of a forward pass, except for the gradient of the output. A backward pass reads that, writes the
-  // gradients of the inputs, and has twice the operations.
+  // Arguments: of a forward pass, plus the bytes of the output's gradient. A backward pass also reads this
+  // gradient, writes the gradients of the inputs, and has twice the operations.
   Work work_of(int64_t input_bytes, int64_t output_bytes, int64_t grad_output_bytes, int64_t ops) const {
     Work work{input_bytes, output_bytes, ops};
     if (!trains_) return work;

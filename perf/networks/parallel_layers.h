@@ -18,7 +18,7 @@ struct ParallelLoops {
     parallel(threads, [&](int id) { body(share(rows, threads, id), share(rows, threads, id + 1)); });
   }
 
-  // oneDNN's.
+  // Uses oneDNN.
   static test::Matrix product(char transpose_x, char transpose_y, const test::Matrix& x, const test::Matrix& y) {
     const int64_t rows = transpose_x == 'T' ? x.columns : x.rows;
     const int64_t terms = transpose_x == 'T' ? x.rows : x.columns;

@@ -1,5 +1,5 @@
-// All cases of the suite. Each file of case/operators has one in this folder, each network one in perf/networks,
-// and an entry in catalogue.cpp.
+// All cases of the suite. Each file of case/operators has a file in this folder and each network a file in
+// perf/networks, with an entry in catalogue.cpp.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace mluop::perf {
 
-// The operator of the cases that compare hostile distributions of indices with friendly ones of the same size.
-// A filter has to name it.
+// Pseudo-operator of the cases that compare hostile distributions of indices with friendly ones of the same size.
+// Selected only if a filter names it.
 inline constexpr auto kCliffs = "cliffs";
 
-// The operator of the networks. A call of theirs is several calls of the library.
+// Pseudo-operator of the networks. A call of a network is several calls of the library.
 inline constexpr auto kNetworks = "networks";
 
-// Substrings of the names of a case, of which the empty string selects all; names of data types and algorithms.
+// Substrings of the name of a case (the empty string selects all); names of data types and algorithms.
 struct Filter {
-  // Only the representative case of each operator, in float or int32, in each of its algorithms, and the networks.
+  // Only the representative case of each operator, in float or int32, with each of its algorithms, and the
+  // networks.
   bool representative = false;
   std::string op, name;
   std::vector<std::string> dtypes{"float", "half", "bfloat16", "int32"};
