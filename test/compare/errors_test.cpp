@@ -1,4 +1,4 @@
-// What mluOpOmpCompare and the functions that read a comparison refuse.
+// Invalid arguments of mluOpOmpCompare and of the functions that read a comparison.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ TEST(CompareErrors, OfReaders) {
   require(mluOpOmpDestroyComparison(arguments.made));
 }
 
-// Both operands may be one.
+// Both operands may be the same tensor.
 TEST(CompareErrors, NoneOfATensorWithItself) {
   Arguments arguments;
   arguments.expected_data = arguments.found_data;

@@ -29,7 +29,7 @@ class TeamOperatorCall : public ::testing::Test {
  protected:
   using Body = std::function<void(Call&)>;
 
-  // Runs `body` as an operator. Expects that it fails with the message, or that it succeeds: "".
+  // Runs `body` as an operator. Requires that it fails with the message, or succeeds if the message is "".
   void expect(const std::string& message, const Body& body, mluOpStatus_t failure = MLUOP_STATUS_BAD_PARAM) {
     SCOPED_TRACE(message);
     EXPECT_EQ(run_operator("example", &context_, body), message.empty() ? MLUOP_STATUS_SUCCESS : failure);
@@ -174,7 +174,7 @@ TEST_F(TeamOperatorCall, Overlap) {
   };
   const struct {
     std::vector<Tensor> tensors;
-    const char* pair;  // that overlaps, or ""
+    const char* pair;  // the overlapping pair, or ""
   } kTable[] = {
       {{{"in", 8, 8}, {"out", 0, 8}}, ""},  // adjacent, output first
       {{{"in", 0, 8}, {"out", 8, 8}}, ""},  // adjacent, input first
@@ -222,7 +222,7 @@ TEST_F(TeamOperatorCall, Overlap) {
 TEST_F(TeamOperatorCall, Workspace) {
   alignas(64) uint8_t memory[512];
   const auto eight = tensor({8}, MLUOP_DTYPE_UINT8);
-  // An input in bytes [0, 8), an output in [8, 16).
+  // An input in bytes [0, 8), an output in bytes [8, 16).
   const auto with_workspace = [&](void* workspace, size_t size, size_t needed) {
     return [=, &eight, &memory](Call& call) {
       call.input("in", &eight, memory, MLUOP_DTYPE_UINT8, kArray, {8});
@@ -237,7 +237,7 @@ TEST_F(TeamOperatorCall, Workspace) {
   expect("workspace is null", with_workspace(nullptr, 100, 100));
   expect("workspace overlaps in, expected disjoint memory", with_workspace(memory + 7, 100, 1));
   expect("out overlaps workspace, expected disjoint memory", with_workspace(memory + 15, 100, 100));
-  // A workspace that is not needed may be null or share memory with an input, but not with an output.
+  // If the operator needs no workspace, it may be null or share memory with an input, but not with an output.
   expect("", with_workspace(nullptr, 0, 0));
   expect("workspace is null", with_workspace(nullptr, 100, 0));
   expect("", with_workspace(memory, 8, 0));

@@ -1,6 +1,6 @@
 // mluOpOmpFurthestPointSample and mluOpOmpFurthestPointSampleWithDist against the serial loop of their definition
-// and the threads of the CUDA kernel of mmcv, at sizes and with values that their kernels treat apart, and what
-// they require of their sizes. test/ops/contract_test.cpp has those of every operator.
+// and the threads of the CUDA kernel of mmcv, at sizes and with values that their kernels distinguish; and the
+// requirements on their sizes. test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -147,7 +147,7 @@ TEST(OpsNmsErrors, Descriptor) {
   }
 }
 
-// A descriptor that is null, that is not set, and that a failing call leaves as it is.
+// A null descriptor, a descriptor that is not set, and a failing setter, which does not change the descriptor.
 TEST(OpsNmsErrors, UseOfTheDescriptor) {
   const Handle handle;
   const OperatorCall arguments(handle, make({{"n", 10}, {"max_output_size", 10}}));

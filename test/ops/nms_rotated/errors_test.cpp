@@ -14,7 +14,7 @@ Change without_data(const char* tensor) {
   return [=](OperatorCall& call) { call[tensor].data = nullptr; };
 }
 
-// The rules that operator and query share.
+// The rules shared by the operator and its query.
 TEST(OpsNmsRotatedErrors, Sizes) {
   expect_errors(make_case(kOp, MLUOP_DTYPE_FLOAT, {}),
                 {{set_shape("boxes", {100, 4}), "boxes dim 1 is 4, expected 5, or 6 with labels"},
