@@ -1,6 +1,7 @@
-// Defines the functions that the library, and the C++ library that a wheel links statically, take from a glibc newer
-// than 2.27, by functions of glibc 2.27, so that the wheel runs on the systems of PyTorch's wheels. Debian 12 has
-// glibc 2.36, which also has the old versions of changed functions. auditwheel names a function that is missing here.
+// Defines the functions that the library, and the C++ library that a wheel links statically, take from a glibc
+// newer than 2.27, by functions of glibc 2.27, so that the wheel runs on the systems of PyTorch's wheels. Debian
+// 12 has glibc 2.36, which also has the old versions of changed functions. auditwheel names a function that is
+// missing here.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>

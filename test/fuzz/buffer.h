@@ -12,7 +12,7 @@ namespace mluop::fuzz {
 
 // The position of the data between the inaccessible pages.
 struct Place {
-  bool against_end;  // the inaccessible page follows the last byte; else the data follow `offset` elements
+  bool against_end;  // the inaccessible page follows the last byte; false: the data follow `offset` elements
   int offset;
 };
 

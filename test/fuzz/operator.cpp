@@ -279,7 +279,7 @@ void Fuzzer::change_element() {
 }
 
 bool Fuzzer::may_be_null(const Tensor& tensor) const {
-  // A call without outputs, or whose outputs follow from the shapes, reads nothing.
+  // A call without outputs, or whose outputs follow from the shapes, reads no data.
   const auto is_empty = [](const Tensor& other) { return other.count() == 0; };
   return tensor.count() == 0 ||
          (!tensor.rule().is_written() && std::any_of(tensors_.begin(), tensors_.end(), is_empty));

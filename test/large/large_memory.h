@@ -15,7 +15,7 @@ inline constexpr int64_t kLimit = int64_t{1} << 31;
 inline constexpr int kPoison = 0xA5;
 
 enum class Pages {
-  kSparse,  // zeros, of which a test writes a few rows
+  kSparse,  // zeros; a test writes a few rows
   kDense,   // written as a whole: contents are unspecified; destroyed before later such blocks exist
 };
 

@@ -20,7 +20,7 @@ struct Encoder {
   Matrix points;                // x, y, z, and other channels
   std::vector<int32_t> voxels;  // [points, 3]: z, y, x; negative if out of range
   Matrix first, second;         // weights of the layers: [channels + kOffsets, hidden], [2 * hidden, outputs]
-  Matrix grad_output;           // a row for each point, of which the first are used
+  Matrix grad_output;           // a row for each point; the first rows are used
 };
 
 // The reduction of points to voxels. Voxels are in the order of their coordinates.

@@ -197,7 +197,7 @@ namespace mluop::dynamic_point_to_voxel_forward::native {
 namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::StreamWriter;
 
-// Reduces rows of feats, one voxel at a time. Of equal maxima, including zeros of either sign, the first wins.
+// Reduces rows of feats, one voxel at a time. The first of equal maxima, including zeros of either sign, wins.
 template <mluOpReduceMode_t kMode, bool kStream>
 class Reducer {
  public:

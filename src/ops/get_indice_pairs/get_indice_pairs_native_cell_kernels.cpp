@@ -277,7 +277,7 @@ void find_rows(const RowArgs& args, int64_t begin, int64_t end, Task&) {
   const Cells& cells = args.cells;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t cell = args.cell(args.site(args.order[i]));
-    // Of equal sites, only the first row is used.
+    // Only the first row of equal sites is used.
     if (i > 0 && args.cell(args.site(args.order[i - 1])) == cell) continue;
     const Window window = cells.sizes.hashed ? find_window<true>(cells, cell) : find_window<false>(cells, cell);
     args.rows[window.first_rank] = args.order[i];

@@ -1,4 +1,4 @@
-// What mluOpDynamicPointToVoxelBackward and its workspace query require of the parameter, sizes and values.
+// Requirements of mluOpDynamicPointToVoxelBackward and its workspace query on the parameter, sizes and values.
 #include <gtest/gtest.h>
 
 #include <climits>

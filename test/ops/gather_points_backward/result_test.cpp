@@ -1,4 +1,4 @@
-// mluOpOmpGatherPointsBackward against its definition, at sizes and with values that its kernel treats apart.
+// mluOpOmpGatherPointsBackward against its definition, at sizes and with values that its kernel distinguishes.
 // test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 

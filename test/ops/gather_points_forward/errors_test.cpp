@@ -1,4 +1,4 @@
-// What mluOpOmpGatherPointsForward and mluOpOmpGatherPointsBackward require of their indices and shapes.
+// Requirements of mluOpOmpGatherPointsForward and mluOpOmpGatherPointsBackward on their indices and shapes.
 #include <gtest/gtest.h>
 
 #include <climits>

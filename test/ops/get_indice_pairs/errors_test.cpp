@@ -1,4 +1,4 @@
-// What mluOpGetIndicePairs and its workspace query require of the convolution, the sites and the capacity.
+// Requirements of mluOpGetIndicePairs and its workspace query on the convolution, the sites and the capacity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the three indice convolutions and their workspace queries require of pairs, scalars, sizes and filters.
+// Requirements of the three indice convolutions and their workspace queries on pairs, scalars, sizes and filters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What mluOpOmpKnn and its workspace query require of k and of sizes.
+// Requirements of mluOpOmpKnn and its workspace query on k and sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What mluOpMaskedCol2imForward and its workspace query require of sizes, masks and workspace.
+// Requirements of mluOpMaskedCol2imForward and its workspace query on sizes, masks and workspace.
 #include <gtest/gtest.h>
 
 #include <climits>

@@ -1,4 +1,4 @@
-// What mluOpMaskedIm2colForward and its workspace query require of kernels and sizes.
+// Requirements of mluOpMaskedIm2colForward and its workspace query on kernels and sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -111,7 +111,7 @@ TEST(OpsNmsMatchErrors, Sizes) {
                 {.query = Query::kFails});
 }
 
-// Without boxes the call writes group_num and reads nothing: inputs and workspace may be null.
+// Without boxes the call writes group_num and reads no data: inputs and workspace may be null.
 TEST(OpsNmsMatchErrors, NoBoxes) {
   const Case made = make(0, 1);
   const Handle handle;

@@ -1,4 +1,4 @@
-// What mluOpNmsRotated and its workspace query require of the sizes.
+// Requirements of mluOpNmsRotated and its workspace query on the sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -25,7 +25,7 @@ TEST(OpsNmsRotatedErrors, Sizes) {
                 {.query = Query::kFails});
 }
 
-// Without boxes the call writes result_num and reads nothing.
+// Without boxes the call writes result_num and reads no data.
 TEST(OpsNmsRotatedErrors, NoBoxes) {
   const cases::Case made = make_case(kOp, MLUOP_DTYPE_FLOAT, {{"n", 0}});
   const Handle handle;

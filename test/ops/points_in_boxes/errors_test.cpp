@@ -1,4 +1,4 @@
-// What the operators of points in boxes require of their sizes.
+// Requirements of the operators of points in boxes on their sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What mluOpRoiPointPool3d and its workspace query require of their scalars.
+// Requirements of mluOpRoiPointPool3d and its workspace query on their scalars.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// mluOpThreeInterpolateBackward against its definition, at sizes and with values that its kernels treat apart.
+// mluOpThreeInterpolateBackward against its definition, at sizes and with values that its kernels distinguish.
 // test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What mluOpThreeInterpolateForward and mluOpThreeInterpolateBackward require of their indices and sizes.
+// Requirements of mluOpThreeInterpolateForward and mluOpThreeInterpolateBackward on their indices and sizes.
 #include <gtest/gtest.h>
 
 #include <climits>

@@ -1,4 +1,4 @@
-// What mluOpThreeNNForward and its workspace query require of sizes.
+// Requirements of mluOpThreeNNForward and its workspace query on sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What mluOpOmpVoxelPoolingBackward requires of its sizes and of the values of pos_memo.
+// Requirements of mluOpOmpVoxelPoolingBackward on its sizes and the values of pos_memo.
 #include <gtest/gtest.h>
 
 #include <climits>

@@ -1,4 +1,4 @@
-// What mluOpVoxelization and its workspace query require of the scalars, the sizes and the grid.
+// Requirements of mluOpVoxelization and its workspace query on the scalars, the sizes and the grid.
 #include <gtest/gtest.h>
 
 #include <limits>
