@@ -13,7 +13,7 @@
 
 namespace mluop::cases {
 
-// A call failed: the status, and the message of the library.
+// A call failed: its status, and the message of the library.
 class CallFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -56,7 +56,7 @@ class Handle : public Owned<mluOpHandle_t, mluOpCreate, mluOpDestroy> {
 class Descriptor
     : public Owned<mluOpTensorDescriptor_t, mluOpCreateTensorDescriptor, mluOpDestroyTensorDescriptor> {
  public:
-  // An empty descriptor. Clang 14 has no const objects of a class with a defaulted constructor.
+  // An empty descriptor. Clang 14 does not allow const objects of a class with a defaulted constructor.
   Descriptor() {}  // NOLINT(modernize-use-equals-default)
   Descriptor(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
              mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
@@ -72,7 +72,7 @@ class Descriptor
   }
 };
 
-// A descriptor that is not set.
+// A descriptor that is not set yet.
 using DcnDescriptor = Owned<mluOpDCNDescriptor_t, mluOpCreateDCNDescriptor, mluOpDestroyDCNDescriptor>;
 using SparseConvolutionDescriptor =
     Owned<mluOpSparseConvolutionDescriptor_t, mluOpCreateSparseConvolutionDescriptor,

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kInitial = ".initial", kResult = ".result";
 
-// The arrays of a folder by tensor, and by tensor with .initial or .result.
+// The arrays of a folder, by tensor, optionally followed by .initial or .result.
 using Arrays = std::map<std::string, NpyArray>;
 
 std::string file_of(const std::string& folder, const std::string& name) {
@@ -58,7 +58,7 @@ Arrays read_arrays(const std::string& folder, const Operator& op) {
   return arrays;
 }
 
-// Small generated cases: of each data type, and of each value of each size that selects among few.
+// Small generated cases for each data type, and for each value of each size that has few values.
 std::vector<Case> examples_of(const Operator& op) {
   constexpr int64_t kMostValues = 8;
   std::vector<Case> examples;
@@ -82,7 +82,7 @@ const Tensor* find(const std::vector<Tensor>& tensors, const std::string& id) {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-// Throws Problem if no example has an input of the type and the number of dimensions of the array.
+// Throws Problem if no example has an input with the type and the number of dimensions of the array.
 void check_input(const std::string& file, const NpyArray& array, const std::string& id,
                  const std::vector<Case>& examples) {
   std::set<std::string> types, ranks;
@@ -106,8 +106,8 @@ void check_input(const std::string& file, const NpyArray& array, const std::stri
   }
 }
 
-// The example whose inputs have the types and numbers of dimensions of the arrays, and of these the one whose
-// parameters agree most. null: there is none.
+// The example whose inputs have the types and numbers of dimensions of the arrays and, among several, whose
+// parameters agree best. null: there is none.
 const Case* closest(const std::vector<Case>& examples, const Arrays& arrays, const Operator& op,
                     const Parameters& parameters) {
   const Case* best = nullptr;
@@ -139,7 +139,7 @@ Elements inline_elements(const NpyArray& array) {
   return {.source = Elements::Source::kInline, .bytes = array.bytes};
 }
 
-// The shapes of the outputs that the operator states, if they have been `before`.
+// The shapes of the outputs as the operator determines them, starting from the shapes `before`.
 std::vector<Dims> fitted(Case the_case, const Operator& op, const std::vector<Dims>& before) {
   for (size_t i = 0; i < before.size(); ++i) the_case.outputs[i].dims = before[i];
   op.fit(the_case);
@@ -157,7 +157,7 @@ bool differ(const Dims& a, const Dims& b, const std::vector<size_t>& free_dims) 
   return false;
 }
 
-// Sets the shapes of the outputs: the stated ones, or those that follow from inputs and parameters.
+// Sets the shapes of the outputs: the stated shapes, or shapes determined by inputs and parameters.
 void shape_outputs(Case& the_case, const Operator& op, const std::map<std::string, Dims>& stated) {
   std::vector<Dims> before, other;
   for (const Tensor& output : the_case.outputs) {
@@ -204,7 +204,7 @@ void set_layouts(Case& the_case, const std::map<std::string, std::string>& layou
   }
 }
 
-// Parameters that were stated must have kept their values.
+// Requires that stated parameters have kept their values.
 void check_parameters(const Parameters& stated, const Parameters& fitted) {
   for (const Parameter& parameter : stated.all) {
     const Parameter* other = fitted.find(parameter.name);
@@ -227,7 +227,7 @@ void check_inputs(const std::string& folder, const Arrays& arrays, const Operato
   }
 }
 
-// The shapes of outputs that the settings or the arrays state.
+// The shapes of outputs stated by the settings or by arrays.
 std::map<std::string, Dims> stated_shapes(const Case& the_case, const Operator& op, const std::string& folder,
                                           const Arrays& arrays, const FolderSettings& settings) {
   for (const auto& [id, dims] : settings.shapes) {
@@ -253,8 +253,8 @@ std::map<std::string, Dims> stated_shapes(const Case& the_case, const Operator& 
   return shapes;
 }
 
-// The results of outputs, their contents before the call, and the contents of inputs after it, as far as there are
-// arrays of them.
+// Sets the results of outputs, their contents before the call, and the contents of inputs after it, if there are
+// arrays for them.
 void set_contents(Case& the_case, const std::string& folder, const Arrays& arrays) {
   for (Tensor& output : the_case.outputs) {
     const auto result = arrays.find(output.id), initial = arrays.find(output.id + std::string(kInitial));

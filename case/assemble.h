@@ -1,5 +1,5 @@
-// A case from arrays of .npy files whose names are those of the tensors: the generated cases of the operator state
-// what the arrays do not.
+// Assembles a case from .npy files named after the tensors. A generated case of the operator supplies everything
+// that the arrays do not state.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mluop::cases {
 
-// Throws Problem if an input is missing, or has a type or a number of dimensions that no generated case has, and
+// Throws Problem if an input is missing, if it has a type or a number of dimensions that no generated case has, or
 // if the shape of an output does not follow from inputs and parameters.
 Case assemble(const std::string& folder, const FolderSettings& settings);
 

@@ -9,8 +9,8 @@
 namespace mluop::cases {
 namespace {
 
-// What an output holds that the case does not initialize. An output that the call writes entirely gets a value
-// that no result has, so that an element that the call does not write is found.
+// Initial contents of an output that the case does not initialize. An output that the call must write entirely is
+// filled with a value that never occurs in a result, so that missing elements are detected.
 Bytes unspecified(const Tensor& tensor, Role role) {
   constexpr std::byte kNaN{0xFF}, kUnlikely{0xA5};
   const bool kept = role == Role::kKeptOutput;

@@ -1,4 +1,4 @@
-// A case with its tensors in memory: calls of the library and of the oracle.
+// A case with its tensors in memory, for calls of the library and of the oracle.
 #pragma once
 
 #include <memory>
@@ -27,18 +27,18 @@ class Buffer {
   size_t size_;
 };
 
-// Rounds sums that the oracle has computed in double to the data type, as the definition rounds them: beyond its
-// range they are infinite or zero.
+// Rounds sums that the oracle has computed in double to the data type, as the definition requires: out of range
+// they become infinity or zero.
 void round_sums(Operand& output);
 
 class LoadedCase {
  public:
-  // Loads all tensors. Throws Problem if the case is not valid.
+  // Loads all tensors. Throws Problem if the case is invalid.
   explicit LoadedCase(const Case& the_case);
 
   const Operator& op() const { return op_; }
   const std::vector<BoundTensor>& bound() const { return bound_; }
-  // The contents of tensor i before the call; after it, empty if the case does not state them.
+  // The contents of tensor i before the call; the contents after it are empty if the case does not state them.
   const Bytes& before(size_t i) const { return before_[i]; }
   const Bytes& after(size_t i) const { return after_[i]; }
 
@@ -50,18 +50,18 @@ class LoadedCase {
   std::vector<Bytes> before_, after_;
 };
 
-// The arguments of calls, in memory of their own.
+// The arguments of calls, in separate memory.
 class Run {
  public:
-  // algorithm: of the handle. Throws Problem if a descriptor cannot be set.
+  // algorithm: the algorithm of the handle. Throws Problem if a descriptor cannot be set.
   Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm);
 
-  // Queries the size of the workspace and allocates it, then calls the operator. Throws CallFailed, Problem, and
+  // Queries the size of the workspace, allocates it and calls the operator. Throws CallFailed, Problem or
   // Mismatch.
   void call();
   // Calls the operator again.
   void repeat();
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted.
+  // Computes the outputs with the oracle instead, for arguments that a call has accepted.
   void expect();
 
   const Operand& operator[](size_t i) const { return arguments_[i]; }
@@ -76,8 +76,8 @@ class Run {
   Arguments arguments_;
 };
 
-// The oracle's results by tensor of the operator, empty for those that it does not write. Throws what Run::call()
-// does if the library rejects the arguments.
+// The oracle's results by tensor of the operator; empty for tensors that it does not write. If the library rejects
+// the arguments, throws what Run::call() throws.
 std::vector<Bytes> oracle_results(const LoadedCase& loaded);
 
 }  // namespace mluop::cases

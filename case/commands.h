@@ -1,4 +1,4 @@
-// The commands of mluop_case. Each returns the exit status; Problem and other exceptions leave them.
+// The commands of mluop_case. Each returns the exit status; Problem and other exceptions propagate.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace mluop::cases {
 
 inline constexpr int kPassed = 0, kFailed = 1, kInvalid = 2;
 
-// The part `index`, from 1, of the cases of a run.
+// Part `index` (from 1) of the cases of a run.
 struct Shard {
   size_t index = 1, count = 1;
 };
@@ -25,7 +25,7 @@ struct RunCommand {
   std::string junit, json;
   Shard shard = {};
   std::string resume = {};  // the JSON report of an interrupted run
-  int jobs = 0;             // cases at a time, each in a process of its own; 0: one by one, in this process
+  int jobs = 0;             // cases at a time, each in a separate process; 0: one by one, in this process
 };
 int run_command(const RunCommand& command);
 
@@ -40,7 +40,7 @@ struct DiffCommand {
   std::string dtype = "float";
   std::vector<int64_t> shape = {};  // empty: one dimension
   size_t worst = 5;
-  // An element may differ by atol + rtol times its magnitude; neither: bits must be equal.
+  // An element may differ by atol + rtol times its magnitude. Without both, bits must be equal.
   std::optional<double> rtol = {}, atol = {};
 };
 int diff_command(const DiffCommand& command);
@@ -48,7 +48,7 @@ int diff_command(const DiffCommand& command);
 struct NewCommand {
   std::string op;
   std::map<std::string, int64_t> sizes;
-  std::string dtype;  // empty: the first of the operator
+  std::string dtype;  // empty: the first data type of the operator
   int seed = 1;
   std::string output;  // empty: text to stdout
 };

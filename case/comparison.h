@@ -1,4 +1,4 @@
-// A comparison of results by the library.
+// Compares results with the library.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class Comparison {
   Comparison& operator=(const Comparison&) = delete;
   ~Comparison();
 
-  // Options for which elements of other bits are wrong.
+  // Options by which elements with different bits are wrong.
   static mluOpOmpCompareOptions_t bits_of(const Results& results);
 
   mluOpOmpDifference_t difference() const;

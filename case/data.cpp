@@ -36,12 +36,12 @@ void draw(const Random& random, int64_t count, const Put& put) {
 
 constexpr std::string_view kCompressed = ".zst";
 
-// Without the extension of a compressed file.
+// The path without the extension of a compressed file.
 std::string decompressed(const std::string& path) {
   return path.substr(0, path.size() - (path.ends_with(kCompressed) ? kCompressed.size() : 0));
 }
 
-// Whether there is a file that is not a folder, pipe or device. Throws Problem if the path cannot be followed.
+// Whether the path is a regular file, not a folder, pipe or device. Throws Problem if the path cannot be followed.
 bool is_file(const std::string& path, const Elements& elements) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -63,7 +63,7 @@ std::string resolved(const Tensor& tensor, const Elements& elements, const std::
   fail(elements.place, "file " + path + " of tensor " + tensor.id + " is missing");
 }
 
-// Parts that do not exist count as they are written.
+// Parts that do not exist are kept as written.
 fs::path canonical(const fs::path& path, const Place& place) {
   std::error_code error;
   const fs::path result = fs::weakly_canonical(fs::absolute(path, error), error);

@@ -1,4 +1,4 @@
-// The elements of a tensor: inline, of a file, or random.
+// The elements of a tensor: inline, from a file, or random.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace mluop::cases {
 
-// Draws the numbers as the field's generator does: std::default_random_engine of the seed, one for each tensor.
-// Bounds may be inverted. Integers are rounded down.
+// Draws the numbers as the generator of MLU-OPS does: std::default_random_engine with the seed, one engine for
+// each tensor. Bounds may be inverted. Integers are rounded down.
 Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count);
 
-// `elements` of a tensor in `folder`, in which paths are relative. Elements without a source are uniform random
+// Loads `elements` of a tensor; paths are relative to `folder`. Elements without a source are uniform random
 // numbers from -1 to 1. Throws Problem if a file is missing, is not a regular file, or has another size.
 Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder);
 
-// Throws Problem if the case names a file outside its folder, also through symbolic links.
+// Throws Problem if the case names a file outside its folder, even through symbolic links.
 void require_own_files(const Case& the_case);
 
 }  // namespace mluop::cases

@@ -16,12 +16,12 @@
 
 namespace mluop::cases {
 
-// The layouts besides ARRAY, for tensors that may have any.
+// The layouts besides ARRAY, for tensors that accept any layout.
 inline const std::vector<mluOpTensorLayout_t> kAnyLayout = {
     MLUOP_LAYOUT_NCHW, MLUOP_LAYOUT_NHWC, MLUOP_LAYOUT_HWCN, MLUOP_LAYOUT_NDHWC, MLUOP_LAYOUT_NCDHW,
     MLUOP_LAYOUT_TNC,  MLUOP_LAYOUT_NTC,  MLUOP_LAYOUT_NC,   MLUOP_LAYOUT_NLC,   MLUOP_LAYOUT_NCL};
 
-// What call() passes for an argument: a tensor's descriptor and data, or the argument itself.
+// The arguments that call() passes: descriptor and data of a tensor, or the argument itself.
 inline std::tuple<mluOpTensorDescriptor_t, void*> passed(const Operand& tensor) {
   return {tensor.desc, tensor.data};
 }
@@ -30,7 +30,7 @@ std::tuple<T> passed(const T& argument) {
   return {argument};
 }
 
-// Calls a function of the library, with both arguments of each tensor.
+// Calls a function of the library; each tensor becomes two arguments.
 template <class... Parameters, class... Arguments>
 mluOpStatus_t call(mluOpStatus_t (*function)(Parameters...), const Arguments&... arguments) {
   return std::apply(function, std::tuple_cat(passed(arguments)...));
@@ -46,7 +46,7 @@ void with_element_type(const Operand& operand, const Body& body) {
   }
 }
 
-// The same with the unsigned integer of the element type's size, for outputs that are copies.
+// Calls body<T>() with T the unsigned integer of the element's size, for outputs that are copies.
 template <class Body>
 void with_bits_type(const Operand& operand, const Body& body) {
   if (operand.is_16_bit()) {
@@ -56,7 +56,7 @@ void with_bits_type(const Operand& operand, const Body& body) {
   }
 }
 
-// The oracle's result in double, zeros.
+// The oracle's result in double, initialized with zeros.
 inline double* sums_of(Operand& output) {
   output.sums.assign(static_cast<size_t>(output.count()), 0);
   return output.sums.data();
@@ -78,14 +78,14 @@ inline std::vector<Criterion> mean_errors(double threshold) {
   return {{Metric::kDiff1, threshold}, {Metric::kDiff2, threshold}};
 }
 
-// The criteria of sums: the tolerance of the field, for bfloat16 the size of its rounding.
+// The criteria of sums: the usual tolerance, or for bfloat16 the size of its rounding.
 inline std::vector<Criterion> sum_criteria(const Operand& output, mluOpOmpAlgorithm_t) {
   return mean_errors(output.dtype == MLUOP_DTYPE_BFLOAT16 ? 8e-3 : 3e-3);
 }
 
 // For generators.
 
-// A case without tensors. Its parameters are these sizes.
+// A case without tensors whose parameters are these sizes.
 inline Case new_case(const std::string& op, const Recipe& r, std::initializer_list<const char*> parameters = {}) {
   Case c;
   c.op_name = op;
@@ -113,7 +113,7 @@ Tensor with_values(Tensor tensor, const std::vector<T>& values) {
   return tensor;
 }
 
-// The numbers, rounded to the data type of the tensor.
+// Sets the numbers, rounded to the data type of the tensor.
 inline Tensor with_numbers(Tensor tensor, const std::vector<float>& numbers) {
   tensor.elements.source = Elements::Source::kInline;
   tensor.elements.bytes.resize(numbers.size() * element_size(tensor.dtype));
@@ -123,8 +123,8 @@ inline Tensor with_numbers(Tensor tensor, const std::vector<float>& numbers) {
   return tensor;
 }
 
-// The product of sizes. Throws Problem if it exceeds `limit`, by default more elements than a generator computes
-// with.
+// The product of sizes. Throws Problem if it exceeds `limit`, by default the maximum number of elements of a
+// generator.
 inline int64_t checked_product(std::initializer_list<int64_t> sizes, int64_t limit = int64_t{1} << 27) {
   int64_t product = 1;
   for (const int64_t size : sizes) {
@@ -147,7 +147,7 @@ class Integers {
   std::minstd_rand engine_;
 };
 
-// A size of generators of points in cells: all points but one in 64 have the first cell.
+// A size of generators of points in cells: all points except one in 64 are in the first cell.
 inline const SizeRule kCrowded = {"crowded", 0, 0, 1, false};
 inline bool is_crowded(const Recipe& r, int64_t point) { return r["crowded"] != 0 && point % 64 > 0; }
 
@@ -171,7 +171,7 @@ inline void set_shape(Tensor& output, Dims dims) {
   output.initial.reset();
 }
 
-// The position of each element of `kept`.
+// Maps each element of `kept` to its position.
 inline std::map<int32_t, int32_t> positions_of(const std::vector<int64_t>& kept) {
   std::map<int32_t, int32_t> positions;
   for (const int64_t each : kept)
@@ -179,7 +179,7 @@ inline std::map<int32_t, int32_t> positions_of(const std::vector<int64_t>& kept)
   return positions;
 }
 
-// Slices the given dimensions of inputs (input, dimension). result_dims, position_outputs: of the Reduction.
+// Slices the given dimensions of inputs (input, dimension). result_dims, position_outputs: as in Reduction.
 Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims,
                          std::vector<std::pair<size_t, int>> result_dims = {},
                          std::vector<size_t> position_outputs = {});

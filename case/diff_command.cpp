@@ -61,7 +61,7 @@ int diff_command(const DiffCommand& command) {
   const Bytes found = read_bytes(command.found, {}), expected = read_bytes(command.expected, {});
   if (found.size() != expected.size() || found.size() % element_size(dtype) != 0) {
     fail({}, command.found + " has " + std::to_string(found.size()) + " bytes and " + command.expected + " has " +
-                 std::to_string(expected.size()) + ", expected as many, and a multiple of " +
+                 std::to_string(expected.size()) + ", expected equal sizes, a multiple of " +
                  std::to_string(element_size(dtype)));
   }
   if (found.empty() && command.shape.empty()) {

@@ -13,7 +13,7 @@ struct Differences {
 };
 
 // The metrics of evaluated data against a baseline, in double. NaN and infinity must be at the same indices in
-// both and count as equal. Both metrics are infinity if they are not, if the sizes differ, or if only the baseline
+// both and count as equal. Both metrics are infinite if the indices or the sizes differ, or if only the baseline
 // is zero.
 inline Differences differences(std::span<const float> evaluated, std::span<const float> baseline) {
   const Differences failed{HUGE_VAL, HUGE_VAL};

@@ -1,4 +1,4 @@
-// The elements of a tensor from the fields of a message, Tensor or Contents of the schema.
+// Reads the elements of a tensor from the fields of a message, Tensor or Contents of the schema.
 #pragma once
 
 #include <charconv>
@@ -44,7 +44,7 @@ class ElementsReader {
   template <std::integral Integer>
   uint64_t bits_of(Integer value) const {
     const auto bits = static_cast<uint64_t>(value);
-    // The value is that of the low bits: zero-extended, or sign-extended.
+    // The low bits hold the value: zero-extended or sign-extended.
     const auto extended = static_cast<uint64_t>(static_cast<int64_t>(bits << unused()) >> unused());
     check_integer(low(bits) == bits || extended == bits, std::to_string(value));
     return low(bits);
@@ -68,7 +68,7 @@ class ElementsReader {
     fail(place_, "value " + std::to_string(index_) + " is " + text + std::string(dtype_name(tensor_.dtype)));
   }
 
-  // Bits of a uint64 that an element does not have.
+  // Number of bits of a uint64 that an element does not use.
   size_t unused() const { return 64 - 8 * element_size(tensor_.dtype); }
   uint64_t low(uint64_t bits) const { return bits << unused() >> unused(); }
 

@@ -31,7 +31,7 @@ ErrorReport errors_of(const Results& results, const Dims& dims, const std::vecto
     options.atol = tolerance * mean;
     ErrorReport report = errors_of(results, dims, axes, options, worst_count);
     if (report.wrong > 0) return report;
-    // Errors below the tolerance everywhere, whose sum exceeds it, are all shown.
+    // If each error is below the tolerance but their sum exceeds it, all errors are shown.
     options.bits = 1;
   }
   return errors_of(results, dims, axes, options, worst_count);
@@ -42,7 +42,7 @@ ErrorReport errors_of(const Results& results, const Dims& dims, const std::vecto
   std::vector<const char*> names(dims.size(), nullptr);
   for (size_t dim = 0; dim < std::min(dims.size(), axes.size()); ++dim) names[dim] = axes[dim].c_str();
   options.axes = names.data();
-  // The pattern requires one.
+  // The pattern requires at least one.
   options.worst = static_cast<int>(std::max<size_t>(worst_count, 1));
   const Comparison comparison(results, dims, options);
   ErrorReport report{.figures = comparison.difference(), .distribution = comparison.pattern()};

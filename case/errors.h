@@ -1,4 +1,4 @@
-// Where a result is wrong: the worst elements, and how the wrong elements are distributed.
+// Describes where a result is wrong: the worst elements, and the distribution of the wrong elements.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ struct ErrorReport {
 };
 
 // The elements that differ from the baseline by more than `tolerance` times the sum of its magnitude and the mean
-// magnitude. If there are none, and for tolerance 0: all that differ in bits. axes: names of the dimensions, which
-// may be fewer or empty.
+// magnitude. If there are none, or tolerance is 0: all elements whose bits differ. axes: names of the dimensions,
+// which may be too few or empty.
 ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
                       double tolerance, size_t worst_count);
 // The elements that are wrong by these options.
 ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
                       mluOpOmpCompareOptions_t options, size_t worst_count);
 
-// Several lines, each after `indent`.
+// Formats the report as several lines, each after `indent`.
 std::string text_of(const ErrorReport& report, const std::string& indent);
 
 }  // namespace mluop::cases

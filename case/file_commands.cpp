@@ -70,7 +70,7 @@ bool is_wrong(const std::vector<Outcome>& outcomes) {
   });
 }
 
-// Throws Problem if a run of the case would not have the memory, or the library refuses it.
+// Throws Problem if a run of the case would not have enough memory, or if the library rejects the case.
 void require_accepted(const Operator& op, const Case& the_case) {
   // The case, and the arguments and results of the call and of the oracle.
   constexpr int64_t kCopies = 4;
@@ -106,7 +106,7 @@ int show_command(const ShowCommand& command) {
   for (const Criterion& criterion : the_case.criteria) {
     std::cout << "criterion  " << name_of(criterion.metric) << " <= " << criterion.threshold << '\n';
   }
-  if (the_case.criteria.empty()) std::cout << "criterion  that of the operator\n";
+  if (the_case.criteria.empty()) std::cout << "criterion  default of the operator\n";
   if (the_case.algorithm) std::cout << "algorithm  " << *the_case.algorithm << '\n';
   if (the_case.tasks) std::cout << "tasks      " << *the_case.tasks << '\n';
   return kPassed;
@@ -145,7 +145,7 @@ int reduce_command(const ReduceCommand& command) {
   Case the_case = self_contained(read);
   std::vector<Outcome> original = run_case(the_case, command.options);
   if (!is_wrong(original)) {
-    // What the library computes is right: what the case states may not be.
+    // The library is right, so the results that the case states may be wrong.
     the_case = self_contained(read, true);
     original = run_case(the_case, command.options);
   }

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A descriptor that is closed with the object.
+// A file descriptor that is closed by the destructor.
 class FileDescriptor {
  public:
   FileDescriptor(const std::string& file, int flags) : value_(open(file.c_str(), flags | O_CLOEXEC, 0666)) {}
@@ -38,7 +38,7 @@ const char* kind_of(mode_t mode) {
   return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-// Contents: of bytes.
+// Contents: a container of bytes.
 template <class Contents>
 Contents read_regular(const std::string& file, const Place& place, int64_t max_bytes) {
   const auto refuse = [&](const std::string& reason) { fail(place, "cannot read " + file + ": " + reason); };
@@ -65,7 +65,7 @@ Contents read_regular(const std::string& file, const Place& place, int64_t max_b
   return contents;
 }
 
-// The file that a path names, or is to name. Nothing if it is to be written in place.
+// The file that a path names or will name. Nothing if it must be written in place.
 std::optional<std::string> replaceable(fs::path path) {
   constexpr int kMaxLinks = 40;
   std::error_code error;
@@ -74,7 +74,7 @@ std::optional<std::string> replaceable(fs::path path) {
     if (status.type() == fs::file_type::not_found || fs::is_regular_file(status)) return path.string();
     if (!fs::is_symlink(status)) return std::nullopt;
     const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
-    // Links of /proc lead to open files, whatever is in the folder of their name.
+    // Links of /proc lead to open files, regardless of the folder that contains them.
     if (fs::canonical(folder, error).string().starts_with("/proc")) return std::nullopt;
     path = folder / fs::read_symlink(path, error);
     if (error) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<std::string> replaceable(fs::path path) {
 
 [[noreturn]] void refuse_to_write(const std::string& file) { fail({}, "cannot write " + file); }
 
-// false: another process has locked the file. Systems of files without locks lock nothing.
+// Returns false if another process has locked the file. On file systems without locks, locks nothing.
 bool lock(int descriptor) {
   struct flock whole = {};
   whole.l_type = F_WRLCK;
@@ -123,7 +123,7 @@ OutputFile::OutputFile(std::string file) : file_(std::move(file)) {
       if (descriptor_ < 0 && errno != EEXIST) break;
     }
     if (descriptor_ >= 0 && exists) {
-      // The owner can be kept by root only.
+      // Only root can keep the owner.
       static_cast<void>(!fchown(descriptor_, replaced.st_uid, replaced.st_gid));
       static_cast<void>(!fchmod(descriptor_, replaced.st_mode & 07777));
     }
@@ -152,7 +152,7 @@ void OutputFile::commit() {
   if (part_.empty()) return;
   std::error_code error;
   fs::rename(part_, target_, error);
-  // For example, a file that is mounted by itself.
+  // For example, if the file is a mount point.
   if (error && !fs::copy_file(part_, target_, fs::copy_options::overwrite_existing, error)) refuse_to_write(file_);
   unlink(part_.c_str());
   part_.clear();

@@ -8,26 +8,26 @@
 
 namespace mluop::cases {
 
-// The contents of a regular file: other kinds, such as a pipe, a device or a folder, are refused without reading
+// The contents of a regular file; other kinds, such as a pipe, a device or a folder, are rejected without reading
 // them. Throw Problem that says why the file cannot be read.
 std::string read_file(const std::string& file, const Place& place);  // at most 2 GiB - 1
 Bytes read_bytes(const std::string& file, const Place& place);
 
-// A file that is written beside the file that it replaces, until commit(). Permissions of a file that exists are
-// kept; a link is followed. What is not a regular file, such as a pipe or /dev/stdout, and a file in a folder that
-// cannot be written, is written in place. Every function throws Problem if it fails.
+// A file that is written beside the file that it replaces, until commit(). Keeps the permissions of an existing
+// file; follows links. A path that is not a regular file, such as a pipe or /dev/stdout, and a file in a folder
+// that cannot be written, are written in place. Every function that fails throws Problem.
 class OutputFile {
  public:
   explicit OutputFile(std::string file);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  // Removes what is not committed.
+  // Removes an uncommitted file.
   ~OutputFile();
 
-  // Also appends to a committed file.
+  // May also append to a committed file.
   void write(std::string_view bytes);
   void commit();
-  // The same, and refuses all others that would commit exclusively until the file is closed or the process ends.
+  // Commits and excludes all other exclusive commits until the file is closed or the process ends.
   void commit_exclusively();
   void close();
 

@@ -1,4 +1,4 @@
-// The text of --help, the same for all versions of CLI11.
+// Formats --help identically for all versions of CLI11.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace mluop::cases {
 
-// Descriptions begin in a column of their own; no line is broken. cmake/man_page.cmake reads the text.
+// Descriptions begin in a separate column; lines are not broken. cmake/man_page.cmake reads the text.
 class HelpFormatter : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode /*mode*/) const override {

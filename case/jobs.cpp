@@ -27,7 +27,7 @@ struct Job {
 };
 
 [[noreturn]] void run_child(const std::string& file, const RunOptions& options, int pipe, pid_t parent) {
-  // Ends with the process that started it, however that ends.
+  // Ends with its parent process, even if the parent is killed.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
   int status = 0;
   try {
@@ -76,11 +76,11 @@ class Jobs {
 
   size_t running() const { return running_.size(); }
 
-  // Returns false if the system has no process for it now.
+  // Returns false if the system cannot start a process now.
   bool start(size_t position) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) return false;
-    // The child must not write them again.
+    // Flushes, because the child must not write the buffered output again.
     std::cout.flush();
     const pid_t parent = getpid(), process = fork();
     if (process == 0) {

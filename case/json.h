@@ -12,17 +12,17 @@
 
 namespace mluop::cases {
 
-// To read: its objects do not copy their members, by recursion, as they grow.
+// For reading: unlike the ordered type, objects do not copy their members recursively as they grow.
 using Json = nlohmann::json;
-// To write: in the order of the text.
+// For writing: keeps the order of the members.
 using OrderedJson = nlohmann::ordered_json;
 
-// Parses a text. Throws Problem if a name occurs twice in an object. If the text is not JSON: throws
-// J::parse_error, or returns a discarded value.
+// Parses a text. Throws Problem if a name occurs twice in an object. If the text is not JSON, throws
+// J::parse_error or returns a discarded value.
 template <class J = Json>
 J parse_json(const std::string& text, const Place& place, bool allow_exceptions = true) {
   using Event = typename J::parse_event_t;
-  std::vector<std::set<std::string>> names;  // of the objects around the value
+  std::vector<std::set<std::string>> names;  // names of the objects that contain the value
   const auto check = [&](int, Event event, J& value) {
     if (event == Event::object_start) names.emplace_back();
     if (event == Event::object_end) names.pop_back();
@@ -34,7 +34,7 @@ J parse_json(const std::string& text, const Place& place, bool allow_exceptions 
   return J::parse(text, check, allow_exceptions);
 }
 
-// JSON has no infinities and no NaN: they are text.
+// JSON has no infinities and NaN: they become text.
 inline OrderedJson to_json(double value) {
   return std::isfinite(value) ? OrderedJson(value) : OrderedJson(std::to_string(value));
 }

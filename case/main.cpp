@@ -18,17 +18,17 @@ namespace mluop::cases {
 namespace {
 
 constexpr auto kDescription =
-    "Runs operator cases, one prototxt or pb file each, as MLU-OPS teams exchange them, or case.json of a folder\n"
-    "that export writes: calls mluop-omp and compares its results with those of serial loops in double, and with\n"
-    "results that the case states.";
+    "Runs operator cases: prototxt or pb files, as MLU-OPS teams exchange them, or case.json of a folder that\n"
+    "export writes. Calls mluop-omp and compares its results with serial loops in double, and with results that\n"
+    "the case states.";
 
 constexpr auto kFooter =
     "Exit status:\n"
-    "  0  All cases passed; for diff: the files are equal, or as near as required; for reduce: a reduced case was "
+    "  0  All cases passed; diff: the files are equal, or equal within tolerance; reduce: a reduced case was "
     "written\n"
-    "  1  A case failed; for diff: the files differ\n"
-    "  2  A case or the command line is invalid, or an output cannot be written; for reduce: the case does not\n"
-    "     fail\n\n"
+    "  1  A case failed; diff: the files differ\n"
+    "  2  A case or the command line is invalid, or an output cannot be written; reduce: the case does not "
+    "fail\n\n"
     "mluop_case COMMAND --help describes a command.";
 
 std::vector<std::string> algorithms_of(const std::string& name) {
@@ -91,33 +91,30 @@ class Commands {
             ->check(CLI::Range(1, 1000000).description(""));
     command
         ->add_option("--jobs", run_.jobs,
-                     "Run N cases at a time, each in a process of its own with OMP_NUM_THREADS threads;\n"
-                     "a process that crashes is a failure of its case. Output and reports keep the order")
+                     "Run N cases at a time, each in a separate process with OMP_NUM_THREADS threads;\n"
+                     "a crash fails only its case. Output and reports keep the order of the cases")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""))
         ->excludes(repeat);
-    command
-        ->add_option("--shard", shard_,
-                     "Run part K of N: each Nth case from the Kth on, in the order of the whole run")
+    command->add_option("--shard", shard_, "Run part K of N: every Nth case, starting with the Kth")
         ->type_name("K/N");
     command
         ->add_option("--resume", run_.resume,
-                     "Keep what passed according to the --json report of an interrupted run with the same\n"
-                     "options, and run the rest; a missing FILE keeps nothing. May be the FILE of --json")
+                     "Skip cases that passed according to the --json report of an interrupted run with the\n"
+                     "same options; a missing FILE skips nothing. May be the FILE of --json")
         ->type_name("FILE");
-    command->add_flag("--bits", run_.options.bits,
-                      "Require the bits of stated results, except of sums by atomics");
-    command->add_option("--junit", run_.junit, "Write a report in JUnit XML, at the end of the run")
+    command->add_flag("--bits", run_.options.bits, "Require stated results bit for bit, except sums by atomics");
+    command->add_option("--junit", run_.junit, "Write a JUnit XML report at the end of the run")
         ->type_name("FILE");
     command
         ->add_option("--json", run_.json,
-                     "Write a report in JSON, one line for each outcome as it is known; a run that is\n"
-                     "killed leaves the complete lines, without the ]} that ends the list")
+                     "Write a JSON report, one line for each outcome as soon as it is known; a killed run\n"
+                     "leaves complete lines without the final ]}")
         ->type_name("FILE");
     command
         ->add_option("--save-output", run_.options.save_output,
                      "Write the outputs as raw files, DIR/<folder>/<file name>.<algorithm>.<tensor>.bin;\n"
-                     "<folder>: of the case, in the innermost folder that contains all FILE and DIR")
+                     "<folder>: folder of the case, relative to the innermost folder of all FILE and DIR")
         ->type_name("DIR");
     command->callback([this] {
       chosen_ = [this] {
@@ -129,14 +126,15 @@ class Commands {
 
   void add_run_options(CLI::App& command) {
     command
-        .add_option("--algorithm", algorithm_, "native, device or both; default: that of the case, else native")
+        .add_option("--algorithm", algorithm_, "native, device or both; default: as the case states, or native")
         ->type_name("NAME")
         ->check(CLI::IsMember({"native", "device", "both"}).description(""));
-    command.add_option("--tasks", run_.options.tasks, "Tasks; default: those of the case, else OMP_NUM_THREADS")
+    command.add_option("--tasks", run_.options.tasks, "Tasks; default: as the case states, or OMP_NUM_THREADS")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
     command
-        .add_option("--verdict", verdict_, "strict (default): no allowances; upstream: those of MLU-OPS's runner")
+        .add_option("--verdict", verdict_,
+                    "strict (default), or upstream: with the allowances of MLU-OPS's runner")
         ->type_name("NAME")
         ->check(CLI::IsMember({"strict", "upstream"}).description(""));
     add_own_files(command, run_.options.own_files);
@@ -144,7 +142,7 @@ class Commands {
 
   static void add_own_files(CLI::App& command, bool& own_files) {
     command.add_flag("--no-external-files", own_files,
-                     "Reject a case that names a file outside its folder, also through symbolic links");
+                     "Reject a case that names a file outside its folder, even through symbolic links");
   }
 
   void add_show() {
@@ -166,16 +164,18 @@ class Commands {
         ->check(CLI::Range(0, 1000).description(""));
     command
         ->add_option("--rtol", diff_.rtol,
-                     "Allow differences up to ATOL + RTOL |expected|; default: bits are equal")
+                     "Allow differences up to ATOL + RTOL |expected|; default: require equal bits")
         ->type_name("RTOL");
-    command->add_option("--atol", diff_.atol, "The absolute part; default 0")->type_name("ATOL");
+    command->add_option("--atol", diff_.atol, "Absolute part of the tolerance; default 0")->type_name("ATOL");
     command->callback([this] { chosen_ = [this] { return diff_command(diff_); }; });
   }
 
   void add_new() {
     CLI::App* command = app_.add_subcommand("new", "Write a case with random inputs");
     command->add_option("operator", new_.op, "The operator, e.g. ball_query")->type_name("OP")->required();
-    command->add_option("--size", sizes_, "Sizes, e.g. num_points=100,num_channels=8; an unknown name lists them")
+    command
+        ->add_option("--size", sizes_,
+                     "Sizes, e.g. num_points=100,num_channels=8; an unknown name lists all names")
         ->type_name("NAME=N,...")
         ->delimiter(',');
     command
@@ -185,7 +185,7 @@ class Commands {
     command->add_option("--seed", new_.seed, "Seed of the inputs; default 1")
         ->type_name("N")
         ->check(CLI::Range(1, 1000000000).description(""));
-    command->add_option("--output", new_.output, "File, binary if it ends in .pb; default: text to stdout")
+    command->add_option("--output", new_.output, "File, binary if its name ends in .pb; default: text to stdout")
         ->type_name("FILE");
     command->callback([this] {
       chosen_ = [this] {
@@ -237,8 +237,8 @@ class Commands {
         ->check(CLI::IsMember({"npy", "bin+json"}).description(""));
     command
         ->add_option("--results", results_,
-                     "Results of the outputs: stated, by the case; oracle; none. Default: stated, and those of\n"
-                     "the oracle for outputs whose results the case does not state")
+                     "Results of the outputs: stated (by the case), oracle or none. Default: stated results,\n"
+                     "and the oracle's results for all other outputs")
         ->type_name("NAME")
         ->check(CLI::IsMember({"stated", "oracle", "none"}).description(""));
     add_own_files(*command, export_.own_files);
@@ -255,12 +255,14 @@ class Commands {
 
   void add_import() {
     CLI::App* command = app_.add_subcommand(
-        "import", "Write the case of a folder of export, or of files TENSOR.npy of the inputs of an operator");
+        "import", "Write a case from a folder written by export, or from a file TENSOR.npy for each input");
     command->add_option("folder", import_.folder, "The folder")->type_name("DIR")->required();
     command
-        ->add_option("operator", import_.settings.op, "The operator, e.g. ball_query; default: that of case.json")
+        ->add_option("operator", import_.settings.op,
+                     "The operator, e.g. ball_query; default: as case.json states")
         ->type_name("OP");
-    command->add_option("--output", import_.output, "File, binary if it ends in .pb; default: text to stdout")
+    command
+        ->add_option("--output", import_.output, "File, binary if its name ends in .pb; default: text to stdout")
         ->type_name("FILE");
     const auto add_pairs = [&](const char* name, std::vector<std::string>& texts, const char* description,
                                const char* type) {
@@ -300,7 +302,8 @@ class Commands {
   void add_reduce() {
     CLI::App* command = app_.add_subcommand("reduce", "Write the smallest part of a case that still fails");
     command->add_option("file", reduce_.file, "The case")->type_name("FILE")->required();
-    command->add_option("--output", reduce_.output, "File; default: FILE with the extension .reduced.prototxt")
+    command
+        ->add_option("--output", reduce_.output, "Output file; default: FILE with the extension .reduced.prototxt")
         ->type_name("FILE");
     add_run_options(*command);
     command->callback([this] { chosen_ = [this] { return reduce_command(reduce_); }; });
@@ -319,7 +322,8 @@ class Commands {
   std::vector<std::string> sizes_, parameters_, shapes_, layouts_;
 };
 
-// A file must not get the descriptor of a standard stream that the caller has closed. Writing to these fails.
+// A file must not get the descriptor of a standard stream that the caller has closed. Writing to these streams
+// fails.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDONLY | O_CLOEXEC));

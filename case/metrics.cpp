@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kUpstreamEpsilon = 1e-9;
 
-// The figures of MLU-OPS; elements of other bits are wrong.
+// The figures of MLU-OPS; an element whose bits differ is wrong.
 struct Statistics {
   Statistics(const Results& results, Verdict verdict) {
     mluOpOmpCompareOptions_t options = Comparison::bits_of(results);
@@ -82,7 +82,7 @@ std::vector<Judgment> judge(const Results& results, const std::vector<Criterion>
       judgments.push_back(judge_one(s, criterion, verdict));
     }
   }
-  // The metrics of integers in strict verdicts, if the file states none that requires the same.
+  // Adds the metrics of integers in strict verdicts, unless the file states an equivalent one.
   if (verdict == Verdict::kStrict && !is_floating(results.dtype) && !any_exact) {
     judgments.push_back(judge_one(s, {Metric::kBits, 0}, verdict));
   }

@@ -11,12 +11,13 @@
 namespace mluop::cases {
 
 enum class Verdict {
-  // The formulas without allowances: a NaN or an infinity must have its like at the same place; a zero denominator
-  // with a non-zero numerator fails; the larger share of diff4 is compared with its threshold; integers are exact.
+  // The formulas without allowances: a NaN or an infinity must match the same at the same place; a zero
+  // denominator with a nonzero numerator fails; the larger share of diff4 is compared with its threshold; integers
+  // are exact.
   kStrict,
-  // The field's runner: 1e-9 is added to denominators; diff4 of fewer than 100 differing elements passes, and else
-  // fails only if all errors have one sign; if no threshold is 0, a NaN or infinity in either result means that
-  // only such elements are compared.
+  // The rules of the runner of MLU-OPS: 1e-9 is added to denominators; diff4 of fewer than 100 differing elements
+  // passes, and otherwise fails only if all errors have one sign; if no threshold is 0 and either result has a NaN
+  // or infinity, only such elements are compared.
   kUpstream,
 };
 
@@ -31,13 +32,13 @@ struct Results {
 
   double e(size_t i) const;
   double b(size_t i) const;
-  // Whether element i has the bits of the baseline, or both are NaN that need not have.
+  // Whether element i has the bits of the baseline, or both are NaN whose payloads do not count.
   bool same_bits(size_t i) const;
 };
 
 struct Judgment {
   Criterion criterion;
-  std::string value;  // "1.2e-07", of diff4 "0.5/0.5 of 12"
+  std::string value;  // "1.2e-07"; for diff4 "0.5/0.5 of 12"
   bool passed;
 };
 

@@ -1,4 +1,4 @@
-// An operator case in memory: tensors with the source of their elements, parameters and criteria, free of
+// An operator case in memory: tensors with the source of their elements, parameters and criteria, independent of
 // protobuf.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace mluop::cases {
 using Bytes = std::vector<std::byte>;
 using Dims = std::vector<int64_t>;
 
-// A case that cannot be run: what() is "file:line: field: text", without the parts that are unknown.
+// A case that cannot be run: what() is "file:line: field: text", without unknown parts.
 class Problem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Where a part of a case stands. line 0: unknown, as in binary files.
+// The position of a part of a case. line 0: unknown, as in binary files.
 struct Place {
   std::string file = {};
   int line = 0;
@@ -41,7 +41,7 @@ struct Random {
   Distribution distribution = Distribution::kUniform;
 };
 
-// Where the elements of a tensor come from.
+// The source of the elements of a tensor.
 struct Elements {
   enum class Source { kNone, kInline, kFile, kRandom };
 
@@ -59,11 +59,11 @@ struct Tensor {
   Dims dims = {};
   Dims strides = {};  // empty: contiguous
   Elements elements = {};
-  std::optional<Elements> initial = {};  // of an output: before the call
-  std::optional<Elements> result = {};   // of an input: after the call
+  std::optional<Elements> initial = {};  // output: contents before the call
+  std::optional<Elements> result = {};   // input: contents after the call
   Place place = {};
 
-  // A tensor that the call receives as a null pointer.
+  // Whether the call receives the tensor as a null pointer.
   bool is_null() const { return id.find("NULL") != std::string::npos; }
 };
 
@@ -73,7 +73,7 @@ struct Parameter {
 
   std::string name;
   Kind kind = Kind::kInteger;
-  bool present = false;  // in the file; else a default
+  bool present = false;  // stated in the file; false: a default
   int64_t integer = 0;
   double real = 0;
   std::string text = {};
@@ -81,12 +81,12 @@ struct Parameter {
 };
 
 struct Parameters {
-  std::string message;  // "ball_query_param"; empty: the case has none
+  std::string message;  // "ball_query_param"; empty: no parameters
   std::vector<Parameter> all;
   Place place;
 
   const Parameter* find(std::string_view name) const;
-  // Throw Problem if the case has no such parameter, or, for int32, it exceeds the type.
+  // Throw Problem if the case has no such parameter or if, for int32, its value exceeds the type.
   int64_t integer(std::string_view name) const;
   int int32(std::string_view name) const;
   double real(std::string_view name) const;
@@ -111,13 +111,13 @@ struct Case {
   std::string op_name;
   std::vector<Tensor> inputs, outputs;
   Parameters parameters;
-  std::vector<Criterion> criteria;       // empty: those of the operator
-  std::optional<std::string> algorithm;  // of a recorded call
+  std::vector<Criterion> criteria;       // empty: the criteria of the operator
+  std::optional<std::string> algorithm;  // algorithm of a recorded call
   std::optional<int> tasks;
   Place place;
 };
 
-// Number of elements, and bytes. Throws Problem if the shape is invalid or the bytes exceed the memory of the
+// Number of elements, and of bytes. Throw Problem if the shape is invalid or the bytes exceed the memory of the
 // machine.
 int64_t element_count(const Tensor& tensor);
 size_t byte_count(const Tensor& tensor);
@@ -130,7 +130,7 @@ std::string text_of(const Dims& dims);
 std::string_view name_of(Metric metric);
 // A number of at most `digits` significant digits: "1.2e-07".
 std::string text_of(long double value, int digits);
-// Digits that tell two floats apart.
+// Number of digits that distinguish any two floats.
 inline constexpr int kElementDigits = 9;
 
 }  // namespace mluop::cases

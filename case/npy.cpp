@@ -13,7 +13,7 @@ namespace mluop::cases {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-// Magic, version, and the length of the dictionary, in two bytes; in four from version 2.0 on.
+// Magic, version, and the length of the dictionary: two bytes, or four from version 2.0 on.
 constexpr size_t kPrefixBytes = 10, kLongPrefixBytes = 12, kAlignment = 64;
 
 struct Header {
@@ -106,7 +106,7 @@ class HeaderParser {
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
       if (error != std::errc() || extent < 0) invalid("expected a tuple of integers, 0 or more, for shape");
       rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
-      take('L');  // of Python 2
+      take('L');  // suffix of Python 2
       dims.push_back(extent);
       if (take(',')) continue;
       expect(')');
@@ -134,7 +134,7 @@ mluOpDataType_t dtype_of(const std::string& type, const Place& place) {
   fail(place, "holds elements of type '" + type + "', expected real numbers of at most 8 bytes");
 }
 
-// Reads exactly as many bytes as `to` has.
+// Reads exactly the size of `to`.
 template <class Bytes>
 void read(std::ifstream& in, Bytes& to, const Place& place) {
   in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));

@@ -16,7 +16,7 @@ std::string npy_type(char kind, size_t size);
 // NumPy has no bfloat16: its bits are "<u2".
 std::string npy_type(mluOpDataType_t dtype);
 
-// What precedes the elements of a row-major array, in version 1.0 of the format.
+// The header before the elements of a row-major array, in version 1.0 of the format.
 std::string npy_header(std::string_view type, const Dims& shape);
 
 struct NpyArray {
@@ -27,7 +27,7 @@ struct NpyArray {
 };
 
 // Reads a row-major array of little-endian numbers. "<V2", which ml_dtypes writes, is bfloat16. Throws Problem if
-// the file holds anything else, or is not of the size that its header states.
+// the file contains anything else, or has another size than its header states.
 NpyArray read_npy(const std::string& file);
 
 // Throws Problem if the file cannot be written.

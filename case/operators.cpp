@@ -138,7 +138,7 @@ Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
   }
   recipe.seed = static_cast<int32_t>(number(0, INT16_MAX));
   int64_t bytes = bytes_of(op.make(recipe));
-  // Half of the recipes fill the memory with as much as they may have of the size with the widest range.
+  // Half of the recipes enlarge the size with the widest range until the memory limit is reached.
   if (bytes < max_bytes && bytes > 0 && number(0, 1) == 1) {
     const auto widest = std::max_element(op.sizes.begin(), op.sizes.end(), [](const auto& a, const auto& b) {
       return a.is_extent == b.is_extent ? a.highest < b.highest : b.is_extent;

@@ -1,4 +1,4 @@
-// The operators that cases name: their tensors, calls of the C API, oracles, criteria, generators and reductions.
+// The operators of cases: their tensors, calls of the C API, oracles, criteria, generators and reductions.
 #pragma once
 
 #include <functional>
@@ -25,17 +25,17 @@ struct TensorRule {
   std::string id;
   Role role;
   std::vector<std::string> axes;  // names of the dimensions, for reports
-  // Layouts that the call accepts besides that of generated cases.
+  // Layouts that the call accepts in addition to the layout of generated cases.
   std::vector<mluOpTensorLayout_t> other_layouts = {};
-  // Dimensions that no other argument states.
+  // Dimensions that no other argument determines.
   std::vector<size_t> free_dims = {};
-  // Whether layout and number of dimensions say what the dimensions are.
+  // Whether layout and number of dimensions determine the meaning of the dimensions.
   bool is_filters = false;
-  // Whether the call takes a descriptor; else it knows data type and shape.
+  // Whether the call takes a descriptor; false: it knows data type and shape.
   bool has_descriptor = true;
-  // Whether a case may lack the tensor. It then has no elements; `run` passes null or an empty tensor.
+  // Whether the tensor may be absent from a case. It then has no elements; `run` passes null or an empty tensor.
   bool is_optional = false;
-  // Whether the signs of its elements decide what is added: the magnitudes of sums are those of the same elements.
+  // Whether the signs of its elements select the addends: sums of magnitudes keep these signs.
   bool keeps_signs = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
@@ -49,8 +49,7 @@ struct Operand {
   Dims dims = {};
   mluOpTensorDescriptor_t desc = nullptr;
   std::byte* data = nullptr;
-  std::vector<double> sums =
-      {};  // the oracle's result in double, which is then rounded; empty: the result is data
+  std::vector<double> sums = {};  // the oracle's result in double, rounded later; empty: the result is data
 
   template <class T>
   T* as() const {
@@ -69,7 +68,7 @@ struct Arguments {
   std::vector<Operand> tensors;
   void* workspace = nullptr;
   size_t workspace_size = 0;
-  // The tensors hold magnitudes: the oracle adds where it subtracts, for bounds of its sums.
+  // The tensors hold magnitudes: the oracle adds where it would subtract, which bounds its sums.
   bool are_magnitudes = false;
 
   Operand& operator[](size_t i) { return tensors[i]; }
@@ -78,7 +77,7 @@ struct Arguments {
   int64_t integer(std::string_view name) const { return parameters->integer(name); }
 };
 
-// A result other than a tensor that differs from the expected one.
+// A result other than a tensor that differs from the expected result.
 class Mismatch : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -92,32 +91,32 @@ struct Work {
 // A size of generated cases.
 struct SizeRule {
   std::string name;
-  int64_t value;                     // by default
-  int64_t lowest = 1, highest = 70;  // that draw_recipe() draws
+  int64_t value;                     // default
+  int64_t lowest = 1, highest = 70;  // range of draw_recipe()
   // Whether it is an extent of a tensor or of the filter, which may be 0.
   bool is_extent = true;
 };
 
-// What a case is generated from: `mluop_case new`.
+// The settings from which a case is generated: `mluop_case new`.
 struct Recipe {
   std::map<std::string, int64_t, std::less<>> sizes = {};
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   int32_t seed = 1;
-  // The most elements that the case holds before random numbers that it only describes replace them.
+  // Maximum number of elements that the case stores; beyond it, elements are described as random numbers.
   int64_t max_inline = 4096;
 
   int64_t operator[](std::string_view name) const { return sizes.find(name)->second; }
 };
 
-// A way to make a case smaller: an axis, or another collection, of which any subset gives a valid case. Cases hold
-// the tensors in the order of the operator, inputs inline.
+// A way to make a case smaller: an axis, or another collection whose subsets all give valid cases. Cases must hold
+// the tensors in the order of the operator, with inputs inline.
 struct Reduction {
   std::string name;
   std::function<int64_t(const Case&)> count;
-  // Removes all elements but `kept`, ascending, from the inputs and parameters.
+  // Removes all elements except `kept`, ascending, from the inputs and parameters.
   std::function<void(Case&, const std::vector<int64_t>& kept)> keep;
-  // Where results that a case states have the collection: dimensions (output, dimension; from the end if negative)
-  // and outputs whose elements are positions in it.
+  // Where results that a case states contain the collection: dimensions (output, dimension; negative: from the
+  // end) and outputs whose elements are positions in it.
   std::vector<std::pair<size_t, int>> result_dims = {};
   std::vector<size_t> position_outputs = {};
 };
@@ -135,38 +134,38 @@ struct Operator {
   // The functions of the C API that `run` and `query` call.
   std::string function, query_function = {};
   std::vector<TensorRule> tensors;
-  // Names of the message of the parameters; empty: there are none.
+  // Names of the message with the parameters; empty: there are no parameters.
   std::vector<std::string> parameter_messages = {};
-  // Writes the bytes of the workspace. null: there is none.
+  // Writes the bytes of the workspace. null: there is no workspace.
   mluOpStatus_t (*query)(const Arguments&, size_t*) = nullptr;
   mluOpStatus_t (*run)(const Arguments&) = nullptr;
-  // Computes the outputs of arguments that the library accepted. Outputs hold their initial contents.
+  // Computes the outputs for arguments that the library accepted. Outputs hold their initial contents.
   void (*expect)(Arguments&) = nullptr;
-  // Computes the bits of the serial loop, which the native algorithm returns, where `expect` computes sums in
-  // double. null: the algorithm adds in another order.
+  // Computes the bits of the serial loop, which the native algorithm returns, if `expect` computes sums in double.
+  // null: the algorithm adds in another order.
   void (*expect_bits)(Arguments&) = nullptr;
   // null: all tensors, each once.
   Work (*work)(const Arguments&) = nullptr;
-  // The shape of an output in reports, if one of its dimensions combines several. null: that of the tensor.
+  // The shape of an output in reports, if one of its dimensions combines several. null: the shape of the tensor.
   Dims (*report_shape)(const Arguments&) = nullptr;
-  // Criteria of cases without any. null: bits. Tests require them of results that are neither exact nor sums.
+  // Criteria of cases that state none. null: bits. Required by tests for results that are neither exact nor sums.
   std::vector<Criterion> (*criteria)(const Operand& output, mluOpOmpAlgorithm_t algorithm) = nullptr;
-  // The most products that an element of the result adds, if the oracle computes sums in double.
+  // Maximum number of products that an element of the result adds, if the oracle computes sums in double.
   int64_t (*terms)(const Arguments&) = nullptr;
-  // A handle of a device of the 200 series is refused.
+  // A handle for a device of the 200 series is rejected.
   bool refuses_200_series = false;
   // The device algorithm differs from the native one.
   bool has_device_algorithm = false;
-  // It adds with atomics, in any order.
+  // The device algorithm adds with atomics, in any order.
   bool atomic_sums = false;
   // The outputs are copies of elements: NaN keep their payload.
   bool copies = false;
-  // The elements of a result are products of two elements, which are subnormal before the elements are.
+  // The elements of a result are products of two elements; products become subnormal before elements do.
   bool multiplies = false;
-  // AVX512-BF16 multiplies bfloat16: it takes subnormal elements and sums for 0.
+  // AVX512-BF16 multiplies bfloat16: subnormal elements and sums count as 0.
   bool has_dot_products = false;
   std::vector<SizeRule> sizes;
-  // Sizes at which several tasks share the work, for each way of the kernels.
+  // For each kind of kernel, sizes at which several tasks share the work.
   std::vector<std::map<std::string, int64_t>> parallel_sizes = {};
   // The first represents the operator in runs that measure one case of each. Operators whose cases need inputs,
   // bounds or baselines of their own have a file in perf/ops instead.
@@ -174,7 +173,7 @@ struct Operator {
   std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16};
   Case (*make)(const Recipe&) = nullptr;
   std::vector<Reduction> reductions = {};
-  // Sets what follows from the inputs of a case: the shapes of outputs, and parameters.
+  // Sets everything that follows from the inputs of a case: the shapes of outputs, and parameters.
   void (*fit)(Case&) = nullptr;
 };
 
@@ -182,25 +181,25 @@ const std::vector<Operator>& operators();
 // Throws Problem for an unknown name.
 const Operator& operator_of(const std::string& name, const Place& place);
 
-// The recipe of the default sizes.
+// The recipe with the default sizes.
 Recipe default_recipe(const Operator& op, mluOpDataType_t dtype);
-// A recipe of sizes that number(low, high) draws, mostly small ones. The largest are halved until the tensors have
-// at most `max_bytes`.
+// A recipe with sizes drawn by number(low, high), mostly small ones. The largest sizes are halved until the
+// tensors have at most `max_bytes`.
 Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
                    const std::function<int64_t(int64_t, int64_t)>& number, int64_t max_bytes);
 
 // The work of a call that reads each input and writes each output once.
 Work work_of_tensors(const Operator& op, const Arguments& arguments);
 
-// A tensor of a case with the elements that it holds before and after the call.
+// A tensor of a case with its elements before and after the call.
 struct BoundTensor {
   const Tensor* tensor;
   const Elements* before;  // null: unspecified
   const Elements* after;   // null: the case does not state them
 };
 
-// The tensors in the order of the operator: by id if all ids are names of its tensors, else by position. Throws
-// Problem if their number differs.
+// The tensors in the order of the operator: by id if all ids are names of its tensors, otherwise by position.
+// Throws Problem if their number differs.
 std::vector<BoundTensor> bind(const Case& the_case, const Operator& op);
 
 }  // namespace mluop::cases

@@ -56,7 +56,7 @@ Outcome outcome_of(const Json& json) {
   return outcome;
 }
 
-// A report whose list may end after any of its lines, of which the last may be cut.
+// A report whose list may end after any line; the last line may be incomplete.
 Json parse_report(const std::string& contents, const Place& place) {
   Json report = parse_json(contents, place, false);
   std::string complete = contents;

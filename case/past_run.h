@@ -9,17 +9,17 @@
 
 namespace mluop::cases {
 
-// Reads the line that report.h writes for an outcome. Throws Problem if it is not one.
+// Reads a line that report.h writes for an outcome. Throws Problem if the line is not an outcome.
 Outcome outcome_of_json(const std::string& line);
 
-// The outcomes of a report by case, in its order. A report that a killed run left ends in a line that is not
-// complete, which does not count. A file that does not exist or is empty has no outcomes. Throws Problem if the
-// file is no report, or one of a run with other options.
+// The outcomes of a report by case, in its order. An incomplete last line, left by a killed run, is ignored. A
+// file that does not exist or is empty has no outcomes. Throws Problem if the file is not a report, or belongs to
+// a run with other options.
 class PastRun {
  public:
   PastRun(const std::string& report, const RunOptions& options);
 
-  // The outcomes of a case that passed with each algorithm of the options; else none.
+  // The outcomes of a case that passed with each algorithm of the options; otherwise none.
   std::vector<Outcome> passed(const std::string& file) const;
 
  private:

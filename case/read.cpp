@@ -35,7 +35,7 @@ Metric metric_of(mluoptest::EvaluationCriterion criterion, const Place& place) {
   fail(place, "DIFF_KL is not supported, expected DIFF1, DIFF2, DIFF3, DIFF3_2 or DIFF4");
 }
 
-// If several fields state the elements, the first is read, in the order of MLU-OPS. T: Tensor or Contents.
+// If several fields state the elements, reads the first in the order of MLU-OPS. T: Tensor or Contents.
 template <class T>
 Elements read_elements(const T& from, const Part& part, const Tensor& tensor) {
   Elements elements;
@@ -104,7 +104,7 @@ Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
     fail(shape, std::to_string(tensor.strides.size()) + " values of dim_stride, expected " +
                     std::to_string(tensor.dims.size()));
   }
-  std::swap(tensor.place, shape);  // of messages on the shape
+  std::swap(tensor.place, shape);  // place for messages about the shape
   byte_count(tensor);
   std::swap(tensor.place, shape);
   tensor.elements = read_elements(from, part, tensor);
@@ -156,7 +156,7 @@ void read_fields(const pb::Message& message, Parameters& parameters) {
   }
 }
 
-// The message among the parameters that belongs to the operator. place: of the operator's name.
+// The message among the parameters that belongs to the operator. place: the place of the operator's name.
 Parameters read_parameters(const Part& node, const Operator& op, const Place& place) {
   Parameters parameters;
   parameters.place = place;
@@ -189,14 +189,14 @@ void set_field(pb::Message& message, const pb::FieldDescriptor& field, const std
   }
 }
 
-// The thresholds of `criteria` are `thresholds`, by position.
+// Pairs `criteria` and `thresholds` by position.
 template <class Criteria, class Thresholds>
 void read_criteria(const Part& part, const char* name, const char* threshold_name, const Criteria& criteria,
                    const Thresholds& thresholds, Case& result) {
   if (criteria.size() != thresholds.size()) {
     const Place place = criteria.empty() ? part.of(threshold_name, 0) : part.of(name, 0);
     fail(place, std::to_string(criteria.size()) + ' ' + name + " and " + std::to_string(thresholds.size()) + ' ' +
-                    threshold_name + ", expected as many");
+                    threshold_name + ", expected equal numbers");
   }
   for (int i = 0; i < criteria.size(); ++i) {
     const Place place = part.of(threshold_name, i);

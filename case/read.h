@@ -12,17 +12,17 @@ namespace mluop::cases {
 
 enum class Format { kText, kBinary };
 
-// Binary for files whose name ends in .pb, else text.
+// Binary if the name of the file ends in .pb, otherwise text.
 Format format_of(const std::string& file);
 
-// Throw Problem: of a text with line and field of the first error. Elements of files and random elements are not
-// read or drawn, and no shape is trusted: memory is proportional to the contents.
+// Throw Problem; for a text, with line and field of the first error. Files and random elements are not read or
+// drawn, and shapes are not trusted: memory is proportional to the contents.
 Case parse_case(const std::string& contents, Format format, const std::string& file);
 // Also reads case.json of a folder, with the elements of its files.
 Case read_case(const std::string& file);
 
-// The parameters of an operator from texts: numbers, names of enumerators, and for lists any number of them.
-// Others have the defaults of the schema. Throws Problem that names the parameter.
+// The parameters of an operator from texts: numbers, names of enumerators, or for lists any number of them. Other
+// parameters have the defaults of the schema. Throws Problem that names the parameter.
 Parameters parse_parameters(const Operator& op, const std::map<std::string, std::vector<std::string>>& texts,
                             const Place& place);
 

@@ -70,7 +70,7 @@ class Value {
     for (const Value& value : list()) dims.push_back(value.integer());
     return dims;
   }
-  // As texts of the schema: a number, or several.
+  // As texts of the schema: one value, or several.
   std::vector<std::string> parameter() const {
     if (!json_.is_array()) return {scalar()};
     std::vector<std::string> texts;
@@ -98,7 +98,7 @@ class Value {
   Place place_;
 };
 
-// Elements of a file of the folder.
+// Elements from a file of the folder.
 Elements read_elements(const Value& value, const Tensor& tensor, const std::string& folder) {
   Elements elements{.source = Elements::Source::kFile, .path = value.text(), .place = value.place()};
   if (elements.path.find('\0') != std::string::npos) value.expected("no null character");

@@ -24,12 +24,12 @@ Indices without(const Indices& all, size_t begin, size_t end) {
   return rest;
 }
 
-// Results of outputs, inline; without elements where there are none.
+// Results of outputs, inline; tensors without elements stand for missing results.
 using Results = std::vector<Tensor>;
 
 bool is_stated(const Tensor& output) { return output.elements.source == Elements::Source::kInline; }
 
-// The oracle's results of the outputs that `stated` has. Nothing if the library rejects the case.
+// The oracle's results for the outputs in `stated`. Nothing if the library rejects the case.
 std::optional<Results> right_results(const Case& the_case, const Results& stated) {
   Results results = stated;
   try {
@@ -47,7 +47,7 @@ std::optional<Results> right_results(const Case& the_case, const Results& stated
   return results;
 }
 
-// Keeps the part of results that belongs to `kept`. false: one of the positions that they hold is not kept.
+// Keeps the part of the results that belongs to `kept`. Returns false if they contain a position that is not kept.
 bool keep_results(Results& results, const Reduction& reduction, const Indices& kept) {
   for (const auto& [output, dim] : reduction.result_dims) {
     Tensor& result = results[output];
@@ -80,7 +80,8 @@ class Reducer {
 
   const Case& smallest() const { return smallest_.the_case; }
 
-  // Removes halves, then quarters, down to single elements, of one collection. Every attempt keeps at least one.
+  // Removes halves, then quarters, down to single elements, of one collection. Every attempt keeps at least one
+  // element.
   void reduce_collection(const Reduction& reduction) {
     const Reduced whole = smallest_;
     Indices kept(static_cast<size_t>(reduction.count(whole.the_case)));
@@ -102,13 +103,13 @@ class Reducer {
   }
 
  private:
-  // A case and, if it states results, these and those of the oracle.
+  // A case and, if it states results, its results and the results of the oracle.
   struct Reduced {
     Case the_case;
     Results stated = {}, right = {};
   };
 
-  // Nothing if the stated results do not belong to the rest.
+  // Nothing if the stated results do not match the remaining case.
   std::optional<Reduced> part_of(const Reduced& whole, const Reduction& reduction, const Indices& kept) const {
     Reduced part = whole;
     reduction.keep(part.the_case, kept);
@@ -176,7 +177,7 @@ Case reduce(const Case& the_case, const Fails& fails, std::ostream& progress) {
   std::stable_partition(reductions.begin(), reductions.end(), [&](const Reduction& reduction) {
     return !has_results || !reduction.result_dims.empty();
   });
-  // What one collection no longer needs, another may have needed.
+  // An element that one collection no longer needs may have been needed by another.
   for (bool changed = true; changed;) {
     changed = false;
     for (const Reduction& reduction : reductions) {

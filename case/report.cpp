@@ -11,14 +11,14 @@
 namespace mluop::cases {
 namespace {
 
-// Names of Status, in its order: in lines and in JSON.
+// Names of Status, in its order, for lines and for JSON.
 constexpr const char* kLineNames[] = {"PASS ", "FAIL ", "ERROR"};
 constexpr std::string_view kJsonNames[] = {"passed", "failed", "invalid"};
 
 // The end of a report in JSON.
 constexpr auto kEnd = "\n]}\n";
 
-// The judgments of all outputs, or of those that failed, in one line.
+// The judgments of all outputs, or of failed outputs, in one line.
 std::string judgments_of(const Outcome& outcome) {
   std::string text;
   if (outcome.outputs.empty()) return outcome.message;
@@ -35,7 +35,7 @@ std::string judgments_of(const Outcome& outcome) {
   return text;
 }
 
-// The lines below the first of a failure.
+// The lines after the first line of a failure.
 std::string details_of(const Outcome& outcome) {
   std::string text;
   for (const OutputOutcome& output : outcome.outputs) {
@@ -46,12 +46,12 @@ std::string details_of(const Outcome& outcome) {
   return text;
 }
 
-// A value as JSON. Names of files and messages may hold any bytes: what is not valid UTF-8 becomes U+FFFD.
+// Formats a value as JSON. File names and messages may hold any bytes: invalid UTF-8 becomes U+FFFD.
 std::string dump(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-// Makes a text one of XML: characters that it cannot hold become U+FFFD.
+// Escapes a text for XML: characters that XML cannot hold become U+FFFD.
 std::string xml(const std::string& text, bool in_attribute = true) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   const std::string valid = OrderedJson::parse(dump(text)).get<std::string>();
@@ -219,7 +219,7 @@ JsonReport::JsonReport(const std::string& file, const RunOptions& options, const
   out_.commit_exclusively();
 }
 
-// A report that a failure ends is valid, too.
+// The report stays valid if the run fails.
 JsonReport::~JsonReport() {
   if (!finished_) append(kEnd);
 }

@@ -1,4 +1,4 @@
-// What a run of cases reports: lines, JUnit XML and JSON.
+// Reports of a run of cases: lines, JUnit XML and JSON.
 #pragma once
 
 #include <iosfwd>
@@ -15,11 +15,11 @@ struct Summary {
   size_t passed = 0, failed = 0, invalid = 0;
 
   void add(const Outcome& outcome);
-  // 0 if all passed, 2 if a case was invalid, else 1.
+  // 0 if all cases passed, 2 if a case was invalid, otherwise 1.
   int exit_status() const;
 };
 
-// One line; for a failure, the wrong elements of each output too.
+// Prints one line; for a failure, also the wrong elements of each output.
 void print(std::ostream& out, const Outcome& outcome);
 void print(std::ostream& out, const Summary& summary, double seconds);
 
@@ -31,14 +31,14 @@ void write_junit(const std::string& file, const std::vector<Outcome>& outcomes,
 std::string_view name_of(Status status);
 // An outcome as JSON, in one line.
 std::string json_line(const Outcome& outcome);
-// The options that decide about outcomes, as JSON.
+// The options that affect outcomes, as JSON.
 std::string settings_json(const RunOptions& options);
 
 // {"settings": {...}, "cases": [...]} with one line for each outcome, which is in the file when add() returns.
 class JsonReport {
  public:
-  // The list begins with `kept`. A regular file then has either its former contents or these, whenever the run is
-  // killed. Throws Problem if the file cannot be written, or another process writes a report to it.
+  // The list begins with `kept`. A regular file then holds either its former contents or these, whenever the run
+  // is killed. Throws Problem if the file cannot be written, or if another process writes a report to it.
   explicit JsonReport(const std::string& file, const RunOptions& options = {},
                       const std::vector<Outcome>& kept = {});
   JsonReport(const JsonReport&) = delete;
@@ -48,11 +48,11 @@ class JsonReport {
   void add(const Outcome& outcome);
   // Completes the list. Throws Problem if any of it could not be written.
   void finish();
-  // After finish(): writes a regular file anew, with these outcomes. Throws Problem if it cannot be written.
+  // After finish(): rewrites a regular file with these outcomes. Throws Problem if it cannot be written.
   void rewrite(const std::vector<Outcome>& outcomes) const;
 
  private:
-  // A failure is reported by finish(): the run goes on.
+  // finish() reports a failure; the run continues.
   void append(const std::string& text);
 
   std::string file_, head_;

@@ -22,7 +22,7 @@ bool is_case(const fs::path& path) {
   return path.extension() == ".prototxt" || path.extension() == ".pb" || path.filename() == kFolderDescription;
 }
 
-// One of the globs matches the path, or its last part.
+// Whether one of the globs matches the path or its last part.
 bool matches(const std::vector<std::string>& filters, const fs::path& path) {
   const auto matches_one = [&](const std::string& filter) {
     return fnmatch(filter.c_str(), path.c_str(), 0) == 0 ||
@@ -37,7 +37,7 @@ std::vector<std::string> files_of(const RunCommand& command) {
     std::vector<std::string> found;
     if (fs::is_directory(path)) {
       for (const auto& entry : fs::recursive_directory_iterator(path)) {
-        // What is no file, such as a link that leads nowhere, is an invalid case.
+        // A path that is not a file, such as a broken link, is an invalid case.
         std::error_code error;
         if (!entry.is_directory(error) && is_case(entry.path())) found.push_back(entry.path().string());
       }
@@ -52,7 +52,7 @@ std::vector<std::string> files_of(const RunCommand& command) {
   return files;
 }
 
-// The innermost folder that contains all paths, whichever cases the filters select.
+// The innermost folder that contains all paths, regardless of the filters.
 std::string common_folder(const std::vector<std::string>& paths) {
   std::optional<fs::path> common;
   for (const std::string& path : paths) {
@@ -66,7 +66,7 @@ std::string common_folder(const std::vector<std::string>& paths) {
   return common->string();
 }
 
-// One line of a terminal on stderr that is rewritten for each case.
+// A line on the terminal (stderr) that is rewritten for each case.
 class ProgressBar {
  public:
   explicit ProgressBar(size_t total) : total_(total), shown_(isatty(STDERR_FILENO) != 0 && total > 1) {}
@@ -97,12 +97,12 @@ std::vector<std::string> part_of(const std::vector<std::string>& files, const Sh
   return part;
 }
 
-// The outcomes of a run, whose cases end in any order. Prints them in the order of the cases.
+// The outcomes of a run whose cases end in any order. Prints them in the order of the cases.
 class Outcomes {
  public:
   explicit Outcomes(size_t cases) : bar_(cases), of_case_(cases), state_(cases, State::kOpen) {}
 
-  // Takes the outcomes of a case that does not run. They are not printed.
+  // Adds the outcomes of a case that is not run. They are not printed.
   void keep(size_t position, std::vector<Outcome> outcomes) {
     of_case_[position] = std::move(outcomes);
     close(position, State::kKept);
@@ -114,7 +114,7 @@ class Outcomes {
     of_case_[position].push_back(outcome);
     if (position == next_) print_one(outcome);
   }
-  // After the last outcome of a case.
+  // Call it after the last outcome of a case.
   void end(size_t position) { close(position, State::kEnded); }
 
   // The positions of the cases that have not ended.
@@ -152,11 +152,11 @@ class Outcomes {
   ProgressBar bar_;
   std::vector<std::vector<Outcome>> of_case_;
   std::vector<State> state_;
-  // Cases that are not open, and the first that is open.
+  // Number of closed cases, and the first open case.
   size_t closed_ = 0, next_ = 0;
 };
 
-// Keeps the outcomes of the cases that have passed according to a report.
+// Keeps the outcomes of the cases that passed according to a report.
 void keep_passed(const std::string& report, const RunOptions& options, const std::vector<std::string>& files,
                  Outcomes& outcomes) {
   const PastRun past(report, options);
@@ -184,12 +184,12 @@ int run_command(const RunCommand& command) {
   if (!command.resume.empty()) keep_passed(command.resume, options, files, outcomes);
   const std::vector<size_t> positions = outcomes.open();
 
-  // Reports of shards have suites of different names.
+  // Reports of shards have suites with different names.
   const Shard& shard = command.shard;
   const std::string part =
       shard.count == 1 ? "" : ' ' + std::to_string(shard.index) + '/' + std::to_string(shard.count);
   const std::string suite = "mluop_case" + part;
-  // Fails before the cases run. The file holds this outcome if the run is killed.
+  // Fails before the cases run. If the run is killed, the file holds this outcome.
   const Outcome unfinished{
       .file = "mluop_case run" + part, .status = Status::kInvalid, .message = "the run did not end"};
   if (!command.junit.empty()) write_junit(command.junit, {unfinished}, suite);

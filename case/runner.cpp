@@ -23,7 +23,7 @@ mluOpOmpAlgorithm_t algorithm_of(const std::string& name) {
   return name == "device" ? MLUOP_OMP_ALGORITHM_DEVICE : MLUOP_OMP_ALGORITHM_NATIVE;
 }
 
-// The threshold of the first criterion that failed, 0 of one on bits.
+// The threshold of the first failed criterion; 0 for a criterion on bits.
 double tolerance_of(const std::vector<Judgment>& judgments) {
   for (const Judgment& judgment : judgments) {
     if (judgment.passed) continue;
@@ -71,8 +71,8 @@ void check_inputs(const LoadedCase& loaded, const Run& run) {
   }
 }
 
-// What the algorithms of a case share: its tensors, and the oracle's results once a call has accepted the
-// arguments.
+// Shared by the algorithms of a case: its tensors and, once a call has accepted the arguments, the oracle's
+// results.
 struct Session {
   explicit Session(const Case& the_case) : loaded(the_case) {}
 

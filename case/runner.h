@@ -1,5 +1,5 @@
-// Runs a case: calls the library, compares with the oracle and with what the case states, and measures the
-// latency.
+// Runs a case: calls the library, compares with the oracle and with the results that the case states, and measures
+// the latency.
 #pragma once
 
 #include <functional>
@@ -20,13 +20,13 @@ enum class Status {
 };
 
 struct RunOptions {
-  std::vector<std::string> algorithms = {};  // empty: that of the case, else native
-  int tasks = 0;                             // 0: those of the case, else OMP_NUM_THREADS
+  std::vector<std::string> algorithms = {};  // empty: the algorithm of the case, or native
+  int tasks = 0;                             // 0: the tasks of the case, or OMP_NUM_THREADS
   int repeat = 0;                            // 0: do not measure
   Verdict verdict = Verdict::kStrict;
-  bool bits = false;       // stored outputs must have the same bits, except sums that atomics add in any order
+  bool bits = false;       // stored outputs must have the same bits, except sums by atomics
   bool own_files = false;  // a case that names a file outside its folder is invalid
-  // A folder: <folder of the case in save_root>/<file name>.<algorithm>.<tensor>.bin in it.
+  // A folder; writes <folder of the case in save_root>/<file name>.<algorithm>.<tensor>.bin into it.
   std::string save_output = {};
   std::string save_root = {};  // canonical, contains all cases; empty: the folder of the case
   size_t worst = 5;
@@ -50,17 +50,16 @@ struct Timing {
 struct Outcome {
   std::string file = {}, op = {}, algorithm = {};
   Status status = Status::kPassed;
-  std::string message = {};  // of a call that failed, or an invalid case
+  std::string message = {};  // message of a failed call or an invalid case
   std::vector<OutputOutcome> outputs = {};
-  double seconds = 0;  // of everything, with the oracle
+  double seconds = 0;  // total time, including the oracle
   std::optional<Timing> timing = {};
 };
 
 // Receives each outcome before the next algorithm runs.
 using Report = std::function<void(const Outcome&)>;
 
-// An outcome for each algorithm, up to the first for which the case cannot be run. Do not throw for the sake of a
-// case.
+// An outcome for each algorithm, up to the first for which the case cannot be run. A case never makes them throw.
 std::vector<Outcome> run_file(const std::string& file, const RunOptions& options, const Report& report = {});
 std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options, const Report& report = {});
 

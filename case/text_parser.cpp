@@ -54,10 +54,10 @@ bool parse_text(const std::string& text, pb::Message& message, FieldTree& tree, 
 Place Part::of(const char* name, int index) const {
   const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
   int line = 0;
-  // protobuf requires an index of repeated fields, and -1 of others.
+  // protobuf requires an index for repeated fields, and -1 for others.
   if (tree != nullptr) line = tree->GetLocation(field, field->is_repeated() ? std::max(index, 0) : -1).line + 1;
   std::string path = place.field.empty() ? name : place.field + '.' + name;
-  // Fields of the outermost message are numbered.
+  // Only fields of the outermost message are numbered.
   if (index >= 0 && place.field.empty()) path += '[' + std::to_string(index) + ']';
   return {place.file, line > 0 ? line : place.line, path};
 }

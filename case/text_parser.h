@@ -1,4 +1,4 @@
-// Text and binary messages with the places of their fields. A header of read.cpp only.
+// Parses text and binary messages with the places of their fields. Used only by read.cpp.
 #pragma once
 
 #include <google/protobuf/io/tokenizer.h>
@@ -27,11 +27,11 @@ struct TextError : google::protobuf::io::ErrorCollector {
   [[noreturn]] void report(std::string_view text, const std::string& file) const;
 };
 
-// Parses text with unknown fields, extensions and missing required fields. Returns false and the
-// error if the text is not valid.
+// Parses text with unknown fields, extensions and missing required fields. Returns false, and the error, if the
+// text is invalid.
 bool parse_text(const std::string& text, google::protobuf::Message& message, FieldTree& tree, TextError& error);
 
-// protobuf logs to stderr what it also returns: not after this call.
+// Stops protobuf from logging to stderr errors that it also returns.
 void silence_protobuf();
 
 // A message with the places of its fields. tree is null for binary files.
@@ -40,7 +40,7 @@ struct Part {
   const FieldTree* tree;
   Place place;
 
-  // The place of a field; index: of a message of the outermost one's repeated fields.
+  // The place of a field; index: the index in a repeated field of the outermost message.
   Place of(const char* name, int index = -1) const;
   // A field that is a message.
   Part nested(const google::protobuf::Message& field, const char* name, int index = -1) const;

@@ -106,7 +106,7 @@ uint64_t bits_of_number(mluOpDataType_t dtype, double number) {
     case MLUOP_DTYPE_BFLOAT16: return reference::to_bf16(number).bits;
     default: break;
   }
-  // Out of the range of int64: the nearest limit. NaN: 0.
+  // Outside the range of int64: the nearest limit. NaN: 0.
   constexpr double kLimit = 0x1p63;
   const double floor = std::floor(number);
   if (floor >= kLimit) return type_of(dtype).kind == Kind::kSigned ? INT64_MAX : UINT64_MAX;

@@ -13,15 +13,15 @@ namespace mluop::cases {
 size_t element_size(mluOpDataType_t dtype);
 // "half", "int32"
 std::string_view dtype_name(mluOpDataType_t dtype);
-// MLUOP_DTYPE_INVALID for a name that is not valid.
+// MLUOP_DTYPE_INVALID for an invalid name.
 mluOpDataType_t dtype_of_name(std::string_view name);
 std::string_view layout_name(mluOpTensorLayout_t layout);
 bool is_layout_name(std::string_view name);
-// A name that is valid.
+// Requires a valid name.
 mluOpTensorLayout_t layout_of_name(std::string_view name);
 bool is_floating(mluOpDataType_t dtype);
 
-// Element i as a number; for types that operators do not take, such as INT31, the bits as an integer.
+// Element i as a number; for types that operators do not accept, such as INT31, the bits as an integer.
 double number_at(const std::byte* data, mluOpDataType_t dtype, size_t i);
 // The bits of element i, zero-extended.
 uint64_t bits_at(const std::byte* data, mluOpDataType_t dtype, size_t i);

@@ -32,7 +32,7 @@ mluoptest::TensorLayout layout_field(mluOpTensorLayout_t layout) {
   return value;
 }
 
-// DIFF3 for bits, which the schema does not have.
+// DIFF3 stands for bits, which the schema lacks.
 mluoptest::EvaluationCriterion criterion_field(Metric metric) {
   mluoptest::EvaluationCriterion value = mluoptest::DIFF3;
   mluoptest::EvaluationCriterion_Parse(upper(name_of(metric)), &value);

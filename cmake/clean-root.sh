@@ -22,7 +22,7 @@ cp /etc/resolv.conf /etc/hosts "$root/etc/"
 mkdir "$root/work"
 tar -C "$folder" --exclude=./build --exclude=./.git -c . | tar -C "$root/work" -x --no-same-owner
 
-# Mounts end with the command, which gets no variables of the caller but one.
+# Mounts end with the command. The command gets only one variable of the caller.
 # shellcheck disable=SC2016
 unshare --mount sh -c '
   root=$1

@@ -1,10 +1,10 @@
-# Searches what the build requires, and names the packages of what is missing:
+# Searches the dependencies of the build, and names the packages of missing ones:
 #
 #   mluop_find(hwy)                     find_package(), of one of the packages below
 #   mluop_require_found("The library")  ends the configuration if an mluop_find() since the last one failed
 #   mluop_enable_languages()            compilers of C and C++
 
-# The name of each, and of its packages in Debian and Ubuntu, in Fedora, and in conda-forge.
+# The name of each dependency, and of its packages in Debian and Ubuntu, in Fedora, and in conda-forge.
 set(mluop_packages_CXX           "a C++ compiler" "g++" "gcc-c++" "cxx-compiler c-compiler")
 set(mluop_packages_OpenMP        "OpenMP" "libomp-dev" "libomp-devel" "llvm-openmp")
 set(mluop_packages_spdlog        "spdlog" "libspdlog-dev" "spdlog-devel" "spdlog")
@@ -36,7 +36,7 @@ function(mluop_name_packages user)
     "or, if it is installed, name its prefix in CMAKE_PREFIX_PATH.")
 endfunction()
 
-# In the caller's scope, which gets the variables of the package.
+# A macro: the variables of the package are set in the caller's scope.
 macro(mluop_find package)
   find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)
@@ -50,7 +50,7 @@ macro(mluop_require_found user)
   endif()
 endmacro()
 
-# CMake's own message does not name a package. A compiler that is given by name, as presets do, must exist, too.
+# CMake's message does not name a package. A compiler given by name, as in the presets, must exist, too.
 macro(mluop_enable_languages)
   include(CheckLanguage)
   foreach(mluop_language IN ITEMS C CXX)

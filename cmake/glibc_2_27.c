@@ -1,6 +1,7 @@
-// What the library, and the C++ library that a wheel links statically, take from a glibc newer than 2.27, in terms
-// of that version, so that the wheel runs where PyTorch's wheels do. Debian 12 has glibc 2.36, whose functions
-// with a changed version keep their old one. auditwheel names a function that is missing here.
+// Defines the functions that the library, and the C++ library that a wheel links statically, take from a glibc
+// newer than 2.27, by functions of glibc 2.27, so that the wheel runs on the systems of PyTorch's wheels. Debian
+// 12 has glibc 2.36, which also has the old versions of changed functions. auditwheel names a function that is
+// missing here.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The version of functions that glibc has had from the beginning on.
+// The version of the functions in the first release of glibc for the architecture.
 #if defined(__x86_64__)
 #define FIRST "GLIBC_2.2.5"
 #elif defined(__aarch64__)
@@ -29,7 +30,7 @@
 OF_FIRST_VERSION(double, log, (double x), (x))
 OF_FIRST_VERSION(double, hypot, (double x, double y), (x, y))
 
-// Moved from libpthread to libc in 2.34. libgomp loads libpthread where there is one.
+// These functions moved from libpthread to libc in 2.34. libgomp loads libpthread if it exists.
 typedef void* Start(void*);
 typedef void Once(void);
 OF_FIRST_VERSION(int, pthread_attr_getstacksize, (const pthread_attr_t* attributes, size_t* size),
@@ -44,14 +45,14 @@ OF_FIRST_VERSION(int, __pthread_key_create, (pthread_key_t * key, void (*destroy
 
 pid_t gettid(void) { return (pid_t)syscall(SYS_gettid); }
 
-// On these architectures the structure of the kernel is that of the C library.
+// On these architectures the kernel and the C library have the same structure.
 int stat(const char* path, struct stat* status) { return (int)syscall(SYS_newfstatat, AT_FDCWD, path, status, 0); }
 int lstat(const char* path, struct stat* status) {
   return (int)syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
 }
 int fstat64(int file, struct stat64* status) { return (int)syscall(SYS_fstat, file, status); }
 
-// The C++ library omits atomic operations where this is not 0.
+// The C++ library omits atomic operations if this variable is not 0.
 char __libc_single_threaded = 0;
 
 uint32_t arc4random(void) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the packages that the build, the tests and the perf suite require, on Debian 12, 13, testing and unstable and
-# on Ubuntu 22.04 and 24.04. Silent if all are installed. Runs as root, or as a user with sudo. Status 1: something is
-# missing, as on Ubuntu 22.04, which lacks two packages; 3: another system; the names of the packages are printed.
+# on Ubuntu 22.04 and 24.04. Silent if all are installed. Runs as root, or as a user with sudo. Status 1: packages are
+# missing, as on Ubuntu 22.04, which lacks two; 3: another system; prints the names of the packages.
 #
 #   install-deps.sh                all but the presets aarch64 and deb, and the wheels
 #   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg; Debian only
@@ -48,7 +48,7 @@ deb) packages="$packages debootstrap dpkg-dev file lintian" ;;
 python | python-tests)
   packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
   [ "$1" = python ] || packages="$packages doxygen"
-  # Chromium is no package of Ubuntu: the one of this name installs a snap.
+  # Ubuntu has no package of Chromium: chromium-browser installs a snap.
   [ "$1" = python ] || [ "$ID" = ubuntu ] || packages="$packages chromium"
   sanitizers=""
   ;;
@@ -63,12 +63,12 @@ if [ -z "$known" ]; then
     "22.04 or 24.04; these are the packages of Debian:" >&2
   # shellcheck disable=SC2086
   printf '%s\n' $packages
-  echo "Other names: cmake/dependencies.cmake has those of Fedora and conda-forge." >&2
+  echo "cmake/dependencies.cmake has the names of the packages of Fedora and conda-forge." >&2
   exit 3
 fi
 
 own_architecture=$(dpkg --print-architecture)
-# The libraries of the preset aarch64 are those of the architecture arm64, beside the machine's own.
+# The preset aarch64 links libraries of the architecture arm64, installed beside the machine's libraries.
 [ "$own_architecture" != "$foreign" ] || foreign=""
 if [ -n "$foreign" ]; then
   for library in libspdlog-dev libhwy-dev libgtest-dev libgmock-dev libgomp1; do
@@ -94,7 +94,7 @@ end() {
   exit 1
 }
 
-# Architecture all counts as the machine's own.
+# Packages of the architecture all count as packages of the machine's architecture.
 installed=$(dpkg-query -W -f='${Package}:${Architecture} ${Status}\n' |
   sed -n -e "s/:all /:$own_architecture /" -e "s/ install ok installed\$//p")
 missing=""

@@ -17,9 +17,9 @@ install(FILES ${PROJECT_BINARY_DIR}/mluop_omp-config.cmake
               ${PROJECT_BINARY_DIR}/mluop_omp-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mluop_omp COMPONENT dev)
 
-# The prefix is relative to the file, so that it can be moved; not that of Debian's packages, whose folders the compiler
-# searches anyway. The shared library is linked with its dependencies; the static one requires them, and the runtime
-# libraries of C++ and OpenMP, in the consumer's link step.
+# The prefix is relative to the file, so that the installation can be moved. In Debian's packages it is absolute: the
+# compiler searches their folders anyway. The shared library is linked with its dependencies; the static one requires
+# them, and the runtime libraries of C++ and OpenMP, in the consumer's link step.
 if(MLUOP_OMP_BUILD_DEB)
   set(mluop_omp_pc_prefix ${CMAKE_INSTALL_PREFIX})
 else()
@@ -30,7 +30,7 @@ set(mluop_omp_pc_requires "")
 set(mluop_omp_pc_libs "")
 if(NOT BUILD_SHARED_LIBS)
   set(mluop_omp_pc_requires "spdlog libhwy")
-  # libomp is in a folder that clang searches with -fopenmp only.
+  # libomp is in a folder that clang searches only with -fopenmp.
   foreach(library IN LISTS OpenMP_CXX_LIB_NAMES)
     cmake_path(GET OpenMP_${library}_LIBRARY PARENT_PATH folder)
     if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
@@ -55,8 +55,8 @@ if(MLUOP_OMP_INSTALL_MLUOPS_NAME)
   install(FILES ${PROJECT_BINARY_DIR}/libmluops.so DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 endif()
 
-# Installs a command, which finds the installed library, and its man page, made of its help and that of its subcommands.
-# No page is made when cross-compiling, nor with sanitizers: the command runs here.
+# Installs a command, which finds the installed library, and its man page, made of the help of the command and of its
+# subcommands. Making the page runs the command, so cross-compiled builds and builds with sanitizers have none.
 function(mluop_install_command command)
   file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(${command} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")

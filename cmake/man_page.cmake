@@ -1,10 +1,10 @@
-# Writes the man page PAGE of the command PROGRAM: its --help and that of each of SUBCOMMANDS. The texts are those of
-# CLI11: a description; the line "Usage: ..."; sections, each with a title that ends in a colon and entries that are
-# indented by 2 columns and described from column 30 on. Other lines are kept as they are.
+# Writes the man page PAGE of the command PROGRAM: its help and the help of each of SUBCOMMANDS. The help has the
+# format of CLI11: a description; the line "Usage: ..."; sections, each with a title that ends in a colon and entries
+# that are indented by 2 columns and described from column 30 on. Other lines are kept as they are.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET PROGRAM FILENAME name)
 
-# Sets `result` to the text with the characters escaped that troff would interpret.
+# Sets `result` to the text, in which the characters that troff interprets are escaped.
 function(escape text result)
   string(REPLACE "\\" "\\e" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
@@ -22,8 +22,8 @@ function(append_entry term description)
   set(page "${page}.TP\n.B ${term}\n${description}" PARENT_SCOPE)
 endfunction()
 
-# Appends the help of the command line. Sections are of the macro `title`: SH or SS. Those of a subcommand that the
-# command itself has, too, are left out.
+# Appends the help of the command line. The macro `title`, SH or SS, begins sections. Sections of a subcommand that
+# the command has, too, are left out.
 function(append_help title)
   execute_process(COMMAND ${PROGRAM} ${ARGN} --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
   if(NOT help MATCHES "^(.*)\nUsage: ([^\n]*)\n(.*)$")
@@ -37,7 +37,7 @@ function(append_help title)
   else()
     set(page "${page}.PP\n.B ${usage}\n.PP\n${description}.\n")
   endif()
-  # Not a list of lines: they contain semicolons.
+  # The lines are not a CMake list, because they contain semicolons.
   while(rest MATCHES "^([^\n]*)\n(.*)$")
     set(line "${CMAKE_MATCH_1}")
     set(rest "${CMAKE_MATCH_2}")

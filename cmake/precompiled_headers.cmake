@@ -1,5 +1,5 @@
 # Headers that most files include, parsed once for each target that links mluop_omp_precompiled_headers. Files include
-# what they use all the same: CMAKE_DISABLE_PRECOMPILE_HEADERS compiles them without.
+# the headers that they use all the same: CMAKE_DISABLE_PRECOMPILE_HEADERS compiles without precompiled headers.
 add_library(mluop_omp_precompiled_headers INTERFACE)
 target_precompile_headers(mluop_omp_precompiled_headers INTERFACE
   <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric> <optional>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds what a release consists of, into dist/: sdist, wheels, Debian packages, documentation, SHA256SUMS. Checks all,
-# and uploads nothing: prints the commands that do.
+# Builds the files of a release into dist/: sdist, wheels, Debian packages, documentation, SHA256SUMS. Checks them and
+# prints the commands that upload them.
 #
 #   release.sh [ENVIRONMENT ...]   environments of cmake/test_wheels.py; default: all
 #

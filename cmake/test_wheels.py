@@ -109,7 +109,7 @@ def test_bullseye() -> None:
     root = debian("bullseye")
     packages = install(root / "oldest", "3.9", "x86_64", oldest("numpy"))
     in_root(root, packages, "-m", "mluop_omp")
-    # There is no other OpenMP runtime than that of PyTorch; then there is.
+    # First, PyTorch has the only OpenMP runtime; then the system has one, too.
     packages = install(root / "torch", "3.9", "x86_64", "numpy", oldest("torch"))
     shutil.copy(PROGRAM, root)
     in_root(root, packages, f"/{PROGRAM.name}", libgomp=False)
@@ -117,7 +117,7 @@ def test_bullseye() -> None:
         code = f"import {imports}; (file,) = mluop_omp.info()['openmp']; print(file)"
         for libgomp in (False, True):
             if "/torch/lib/libgomp" not in in_root(root, packages, "-c", code, libgomp=libgomp):
-                sys.exit("test_wheels.py: the OpenMP runtime is not that of PyTorch")
+                sys.exit("test_wheels.py: expected the OpenMP runtime of PyTorch")
 
 
 def test_extras() -> None:

@@ -1,15 +1,15 @@
-# Installs the library into the Python package, as the component `python`. A wheel holds all that the library links
-# with, except the libraries of the compiler, so that it runs where they are, and OpenMP: a process has one runtime.
+# Installs the library into the Python package, as the component `python`. A wheel holds all dependencies of the
+# library, except the libraries of the compiler, which systems have, and OpenMP: a process has one runtime.
 if(NOT BUILD_SHARED_LIBS)
   message(FATAL_ERROR "MLUOP_OMP_BUILD_WHEEL requires BUILD_SHARED_LIBS")
 endif()
-# One file: wheels cannot hold symbolic links.
+# The library is one file: wheels cannot hold symbolic links.
 set_property(TARGET mluop_omp PROPERTY VERSION)
 set_property(TARGET mluop_omp PROPERTY SOVERSION)
 set_target_properties(mluop_omp PROPERTIES INSTALL_RPATH "$ORIGIN")
 target_compile_definitions(mluop_omp_objects PRIVATE FMT_HEADER_ONLY=1)
 target_link_options(mluop_omp PRIVATE LINKER:--as-needed)
-# cmake/wheels.sh: for systems whose C and C++ libraries are older than those of this one. Exceptions do not leave the
+# cmake/wheels.sh: for systems with older C and C++ libraries than this one. Exceptions do not leave the
 # library, so that another C++ library in the process does not matter.
 if(MLUOP_OMP_MANYLINUX)
   target_sources(mluop_omp PRIVATE ${PROJECT_SOURCE_DIR}/cmake/glibc_2_27.c)

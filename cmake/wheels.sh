@@ -4,9 +4,9 @@
 #   cmake/wheels.sh [x86_64] [aarch64]   default: both
 #
 # On Debian 12 on x86-64, after `sh cmake/install-deps.sh wheels`, with a Python package index. g++ 12 compiles;
-# cmake/glibc_2_27.c replaces what is newer than glibc 2.27, and the C++ library is linked statically, so that no root of
-# an older system is needed. auditwheel and twine check the result. zig would compile for any glibc, but its clang calls
-# libomp, where PyTorch brings libgomp; Debian 11 has glibc 2.31. cmake/test_wheels.py tests the wheels.
+# cmake/glibc_2_27.c replaces functions newer than glibc 2.27, and the C++ library is linked statically, so that no
+# root of an older system is needed. auditwheel and twine check the result. zig would compile for any glibc, but its
+# clang calls libomp, where PyTorch brings libgomp; Debian 11 has glibc 2.31. cmake/test_wheels.py tests the wheels.
 set -eu
 cd "$(dirname "$0")/.."
 export PATH="/usr/bin:$PATH"
@@ -42,7 +42,7 @@ for architecture in $architectures; do
     set -- "$@" --config-setting=cmake.define.MLUOP_OMP_ONE_INSTRUCTION_SET=ON \
       "--config-setting=cmake.args=--toolchain=$work/source/cmake/aarch64.cmake"
   fi
-  # The platform of the wheel's tag, in place of which auditwheel writes the lowest glibc.
+  # The platform of the wheel's tag; auditwheel replaces it by the lowest glibc.
   _PYTHON_HOST_PLATFORM=linux-$architecture "$work/venv/bin/python" -m build --wheel --outdir "$work/built" "$@"
   PATH="$work/venv/bin:$PATH" auditwheel repair --exclude libgomp.so.1 --wheel-dir "$work/built" \
     "$work/built/"*"-linux_$architecture.whl"

@@ -56,7 +56,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* cnrtQueue_t is that of the accelerator's runtime if its header is on the include path. */
+/* The accelerator's runtime defines cnrtQueue_t if its header is on the include path. */
 #if defined(__has_include)
 #if __has_include(<cnrt.h>)
 #include <cnrt.h>
@@ -64,7 +64,7 @@
 #endif
 #endif
 
-/* The version of the MLU-OPS API that this header follows. mlu_op_omp.h has that of mluop-omp. */
+/* The version of the MLU-OPS API that this header follows. mlu_op_omp.h has the version of mluop-omp. */
 #define MLUOP_MAJOR 1
 #define MLUOP_MINOR 11
 #define MLUOP_PATCHLEVEL 1
@@ -89,16 +89,16 @@ extern "C" {
  * Types
  * ------------------------------------------------------------------------------------------------ */
 
-/* Status of a call. Each function below lists the values that it returns. A call that fails returns ALLOC_FAILED
- * instead if memory does not suffice for its message. */
+/* Status of a call. Each function below lists the values that it returns. A failing call returns ALLOC_FAILED
+ * instead if there is no memory for its message. */
 typedef enum {
   MLUOP_STATUS_SUCCESS = 0,           /* the call succeeded */
-  MLUOP_STATUS_NOT_INITIALIZED = 1,   /* of mluOpGetSparseConvolutionNumActOut only: a null argument */
+  MLUOP_STATUS_NOT_INITIALIZED = 1,   /* mluOpGetSparseConvolutionNumActOut only: a null argument */
   MLUOP_STATUS_ALLOC_FAILED = 2,      /* out of memory, or NRAM too small for the smallest tile */
   MLUOP_STATUS_BAD_PARAM = 3,         /* an argument violates a rule of the function */
   MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a bug of the backend */
   MLUOP_STATUS_ARCH_MISMATCH = 5,     /* the operator does not exist on the device of MLUOP_OMP_DEVICE */
-  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* of mluOpDestroySparseConvolutionDescriptor only: a null argument */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* mluOpDestroySparseConvolutionDescriptor only: a null argument */
   MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid, but not implemented by design */
   MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* a result does not fit the type of its output */
 } mluOpStatus_t;
@@ -139,7 +139,7 @@ typedef enum {
   MLUOP_DTYPE_BFLOAT16 = 17 /* the upper 16 bits of IEEE 754 binary32 */
 } mluOpDataType_t;
 
-/* Reduction of a scatter. The REDUCEMODE names are those of the operators' design documents. */
+/* Reduction of a scatter. The operators' design documents use the REDUCEMODE names. */
 typedef enum {
   MLUOP_REDUCE_DSUM = 0,
   MLUOP_REDUCE_DMEAN = 1,
@@ -149,8 +149,8 @@ typedef enum {
   MLUOP_REDUCEMODE_MAX = MLUOP_REDUCE_DMAX
 } mluOpReduceMode_t;
 
-/* Permission to use atomics. No result of this backend depends on it: the native algorithm needs no atomics, and
- * the device algorithm uses those of the design document with both values. See mluOpOmpSetAlgorithm. */
+/* Permission to use atomics, which does not affect this backend: the native algorithm needs no atomics, and the
+ * device algorithm always uses the atomics of the design document. See mluOpOmpSetAlgorithm. */
 typedef enum {
   MLUOP_ATOMICS_NOT_ALLOWED = 1, /* default */
   MLUOP_ATOMICS_ALLOWED = 2
@@ -162,7 +162,7 @@ typedef enum {
   MLUOP_NMS_BOX_CENTER = 1    /* x, y, width, height: the center and the sides */
 } mluOpNmsBoxPointMode_t;
 
-/* What mluOpNms writes of each box that it keeps. */
+/* What mluOpNms writes for each kept box. */
 typedef enum {
   MLUOP_NMS_OUTPUT_TARGET_INDICES = 0,              /* its index */
   MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_1 = 1, /* its confidence and its four numbers: a row */
@@ -170,14 +170,14 @@ typedef enum {
   MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS = 3       /* its batch, class and index: a row */
 } mluOpNmsOutputMode_t;
 
-/* What a box that is kept does to those that overlap it. This backend implements HARD_NMS. */
+/* What a kept box does to the boxes that overlap it. This backend implements HARD_NMS. */
 typedef enum {
   MLUOP_NMS_HARD_NMS = 0,         /* suppresses them */
   MLUOP_NMS_SOFT_NMS_LINEAR = 1,  /* multiplies their confidence by 1 - IoU */
   MLUOP_NMS_SOFT_NMS_GAUSSIAN = 2 /* multiplies their confidence by exp(-IoU^2 / (2 sigma)) */
 } mluOpNmsMethodMode_t;
 
-/* Whether offset counts: see mluOpSetNmsDescriptor. */
+/* Without effect: see mluOpSetNmsDescriptor. */
 typedef enum { MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0, MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1 } mluOpNmsAlgo_t;
 
 /* How accurate an operator should be. This backend computes the same for FAST and HIGH_PRECISION. */
@@ -187,7 +187,7 @@ typedef enum {
   MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
 } mluOpComputationPreference_t;
 
-/* What becomes of the losses of all elements. This backend implements NONE. */
+/* How the losses of the elements are reduced. This backend implements NONE. */
 typedef enum {
   MLUOP_LOSS_REDUCTION_NONE = 0,
   MLUOP_LOSS_REDUCTION_SUM = 1,
@@ -205,7 +205,7 @@ typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
  * mluOpGetIndicePairs found last. */
 typedef struct mluOpSparseConvolutionStruct* mluOpSparseConvolutionDescriptor_t;
 
-/* A non-maximum suppression: thresholds, and what boxes and outputs are. */
+/* A non-maximum suppression: thresholds, format of the boxes, kind of output. */
 typedef struct mluOpNmsStruct* mluOpNmsDescriptor_t;
 
 /* The pooling of RoI align: bins, samples, scale and mode. */
@@ -251,8 +251,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle);
  * Returns BAD_PARAM if handle is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
 
-/* Reads the environment again (above, except MLUOP_OMP_SIMD). The algorithm becomes that of
- * MLUOP_OMP_ALGORITHM; atomics mode and queue are kept.
+/* Reads the environment again (above, except MLUOP_OMP_SIMD). The algorithm is set to MLUOP_OMP_ALGORITHM; atomics
+ * mode and queue are kept.
  * Returns BAD_PARAM if handle is null or a variable has an invalid value, ALLOC_FAILED if out of memory; the
  * handle is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
@@ -265,8 +265,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queu
  * Returns BAD_PARAM if handle or queue is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
 
-/* Sets whether operators may use atomics. Operators do not depend on it: the native algorithm does not need
- * atomics, and the device algorithm uses those of the design document in any case.
+/* Sets whether operators may use atomics. Operators ignore it: the native algorithm needs no atomics, and the
+ * device algorithm always uses the atomics of the design document.
  * Returns BAD_PARAM if handle is null or atomics_mode is not a valid enumerator. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode);
 
@@ -310,8 +310,8 @@ void MLUOP_WIN_API mluOpSetGenCaseMode(int mode);
 /* ---------------------------------------------------------------------------------------------------
  * Tensor descriptor
  *
- * Dimensions run from the slowest (0) to the fastest. Strides count elements. The functions without
- * suffix take int, those with _v2 int64_t.
+ * Dimensions run from the slowest (0) to the fastest. Strides count elements. Functions with the suffix _v2 take
+ * int64_t, the others int.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Creates an empty descriptor: no dimensions, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INVALID.
@@ -324,8 +324,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t
 /* Resets a descriptor to the state of a new one. Returns BAD_PARAM if desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
 
-/* Sets layout, element type and shape, with the strides of a contiguous tensor. Any shape is accepted
- * with any layout: the operator that takes the tensor checks the layout.
+/* Sets layout, element type and shape, with the strides of a contiguous tensor. Shape and layout are independent
+ * here: the operator that takes the tensor checks the layout.
  * Returns BAD_PARAM if desc or dimSize is null, layout or dtype is not a valid enumerator, dimNb is outside
  * [1, MLUOP_DIM_MAX], a dimension is negative, or the number of bytes (each dimension counted as at least
  * 1) exceeds int64_t. The descriptor is then unchanged. */
@@ -391,8 +391,8 @@ mluOpDestroySparseConvolutionDescriptor(mluOpSparseConvolutionDescriptor_t spars
 /* Sets the convolution; the number of output sites becomes 0. dimNb counts the dimensions of the dense tensor with
  * batch and channels: with 5 the arrays hold 3 values, along depth, height and width; with 4 they hold 2, along
  * height and width, and the rows of indices lack the depth. (The header of MLU-OPS allows 4, its code does not.)
- * sub_m: 0 a regular convolution, any other value a submanifold one. (The header of MLU-OPS states the opposite;
- * its code and mmcv do as here.)
+ * sub_m: 0 for a regular convolution, any other value for a submanifold one. (The header of MLU-OPS states the
+ * opposite; its code and mmcv agree with this backend.)
  * Returns BAD_PARAM if sparse_conv_desc or an array is null, dimNb is neither 4 nor 5, batch_size is not
  * positive, a value of pad is negative, a value of another array is not positive, or transpose or inverse is not
  * 0. The descriptor is then unchanged. */
@@ -401,8 +401,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetSparseConvolutionDescriptor(
     const int stride[], const int dilation[], const int input_space[], const int filter_space[],
     const int output_space[], const int sub_m, const int transpose, const int inverse);
 
-/* Writes the number of output sites of the last mluOpGetIndicePairs that succeeded with this descriptor; 0 if
- * there is none since it was set.
+/* Writes the number of output sites that the last successful mluOpGetIndicePairs with this descriptor found; 0 if
+ * none has succeeded since the descriptor was set.
  * Returns NOT_INITIALIZED if an argument is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
                                                                int* num_act_out);
@@ -418,13 +418,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreateNmsDescriptor(mluOpNmsDescriptor_t* desc)
 /* Frees a descriptor. Returns BAD_PARAM if desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyNmsDescriptor(mluOpNmsDescriptor_t desc);
 
-/* Sets the suppression that mluOpNms computes; see there for what the values mean.
- * algo has no effect, as in MLU-OPS, whose code does not pass it on: offset alone decides whether boundaries are
- * included. soft_nms_sigma and pad_to_max_output_size have no effect: methods other than HARD_NMS are not
- * supported, and outputs are always padded with zeros.
- * confidence_threshold may be any number; MLU-OPS accepts those from 0 to 1. If it is NaN, no box is dropped.
- * input_layout: 0 if the numbers of a box are adjacent; 1 if those of all boxes are, a number of the boxes at a
- * time.
+/* Sets the suppression that mluOpNms computes; its section explains the values. algo has no effect (MLU-OPS does
+ * not pass it on either): offset alone decides whether boundaries are included. soft_nms_sigma and
+ * pad_to_max_output_size have no effect: methods other than HARD_NMS are not supported, and outputs are always
+ * padded with zeros. confidence_threshold may be any number; MLU-OPS accepts 0 to 1. NaN drops no box.
+ * input_layout: 0 if the numbers of a box are adjacent (rows), 1 if each number is stored for all boxes before the
+ * next (columns).
  * Returns BAD_PARAM if nms_desc is null, box_mode, output_mode, algo or method_mode is not a valid enumerator,
  * soft_nms_sigma is negative or NaN, max_output_size is negative, or offset or input_layout is neither 0 nor 1;
  * NOT_SUPPORTED if method_mode is not MLUOP_NMS_HARD_NMS. The descriptor is then unchanged. */
@@ -444,7 +443,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignFo
 /* Frees a descriptor. Returns BAD_PARAM if desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
 
-/* Sets the pooling that mluOpRoiAlignForward_v2 computes; see there for what the values mean.
+/* Sets the pooling that mluOpRoiAlignForward_v2 computes; its section explains the values.
  * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is
  * neither 0 nor 1. The descriptor is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescriptor_t roialign_desc,
@@ -463,9 +462,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreateDCNDescriptor(mluOpDCNDescriptor_t* dcn_d
 /* Frees a descriptor. Returns BAD_PARAM if dcn_desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyDCNDescriptor(mluOpDCNDescriptor_t dcn_desc);
 
-/* Sets the convolution that mluOpDCNForward and its gradients compute; see there for what the values mean. pad has
- * four values: top, bottom, left and right; stride and dilation have two: along height and width.
- * im2col_step divides the images of the input; it has no effect on results.
+/* Sets the convolution that mluOpDCNForward and its gradients compute; its section explains the values. pad has
+ * four values: top, bottom, left and right; stride and dilation have two: along height and width. im2col_step
+ * divides the images of the input; it has no effect on results.
  * Returns BAD_PARAM if dcn_desc or an array is null, dimNb is not 4, a pad is negative, a stride, dilation, group
  * or im2col_step is not positive, or compute_type is not FLOAT. The descriptor is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc, int dimNb, const int pad[],
@@ -477,21 +476,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * Operators
  *
  * Statuses that every operator returns
- *   BAD_PARAM      handle or a descriptor is null; a data pointer of a non-empty tensor is null; an
- *                  element type, number of dimensions, shape or layout is not the one listed; an output
- *                  overlaps an input, another output or the workspace, or the workspace an input; a size in
- *                  bytes exceeds int64_t
+ *   BAD_PARAM      handle or a descriptor is null; a data pointer of a non-empty tensor is null; an element type,
+ *                  number of dimensions, shape or layout is not the one listed; an output overlaps an input,
+ *                  another output or the workspace, or the workspace overlaps an input; a size in bytes exceeds
+ *                  int64_t
  *   NOT_SUPPORTED  a tensor is not contiguous
  *   ALLOC_FAILED   out of memory, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
  *   INTERNAL_ERROR a bug of the backend
  * The first of several violations is reported: null pointers other than the workspace, then the device, then the
  * other rules. Where a section states that inputs may be null because there is nothing to compute, inputs and
- * workspace are not accessed: outputs may overlap them. A workspace of 0 needed bytes may overlap inputs. Bytes of
- * workspace for each point or box hold for large numbers; small ones are padded.
+ * workspace are not accessed: outputs may overlap them. A workspace may overlap inputs if the query returns 0. The
+ * stated bytes of workspace for each point or box hold for large inputs; small inputs need padding in addition.
  *
  * A call that returns SUCCESS has written every element of every output, with zeros where a sum is empty, except
- * elements that the section of the operator lists as left unchanged. Where MLU-OPS leaves unchanged what this
- * backend writes, the section says so.
+ * elements that the section of the operator lists as left unchanged. Where MLU-OPS leaves elements unchanged that
+ * this backend writes, the section says so.
  *
  * native and device are the algorithms of a handle: see mluOpOmpSetAlgorithm. Both have the same rules and
  * statuses, except the rules that name the device algorithm. Workspace queries answer for the algorithm of the
@@ -515,20 +514,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * |-----------------|------------------------------------------|-------------------------|--------|
  * | geom_xyz        | [batch_size, num_points, 3]              | INT32                   | ARRAY  |
  * | input_features  | [batch_size, num_points, num_channels]   | FLOAT, HALF or BFLOAT16 | ARRAY  |
- * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | that of input_features  | ARRAY  |
+ * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | as input_features       | ARRAY  |
  * |                 |  num_channels]                           |                         |        |
  * | pos_memo        | [batch_size, num_points, 3]              | INT32                   | ARRAY  |
  *
  * HALF and BFLOAT16 are extensions of this backend: MLU-OPS accepts FLOAT alone.
  *
- * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z bounds z; the output has no such dimension.
+ * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z bounds z only; the output has no z dimension.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate
  *   through the additions. A sum that rounds above 65504 in magnitude is infinite in HALF.
  * Determinism: pos_memo is exact. Sums start at +0 and are rounded in fp32; for HALF and BFLOAT16 they are rounded
  *   once, at the end, to nearest even.
- *     native  the points of a cell are added in ascending order: for FLOAT bit-identical to the serial loop of the
- *             definition, for HALF and BFLOAT16 these sums rounded; at every thread count
- *     device  atomics add the points of a cell in any order; HALF and BFLOAT16 have sums in fp32, and differ from
+ *     native  the points of a cell are added in ascending order: FLOAT is bit-identical to the serial loop of the
+ *             definition at every thread count; HALF and BFLOAT16 are its sums, rounded
+ *     device  atomics add the points of a cell in any order; HALF and BFLOAT16 are summed in fp32 and differ from
  *             native only where the order of the additions changes the rounding
  * Memory: no workspace.
  *     native  the handle keeps 8 bytes a cell and up to 28 a point
@@ -537,9 +536,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      input_features is not FLOAT, HALF or BFLOAT16; output_features has another data type; a scalar
  *                  is not positive, or does not match a shape
- *   NOT_SUPPORTED  there are 2^31 points, batch_size * num_points, or more, or 2^31 cells, batch_size *
- *                  num_voxel_y * num_voxel_x, or more: both are numbered by int32; with the device algorithm, a
- *                  tensor has 2^31 elements or more: the device numbers elements by int32
+ *   NOT_SUPPORTED  batch_size * num_points or batch_size * num_voxel_y * num_voxel_x is 2^31 or more: points and
+ *                  cells are numbered by int32; with the device algorithm, a tensor has 2^31 elements or more: the
+ *                  device numbers elements by int32
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document voxel_pooling_forward; BEVDepth, arXiv:2206.10092. */
@@ -573,22 +572,22 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  *
  * Units: coors count cells from the minima. A coordinate that is NaN or infinite is out of range. An axis whose
  *   maximum is not above its minimum has no cells.
- * Outputs: the call writes every element; the caller need not initialize them. What is past the points of a
- *   voxel, or past the last voxel, is 0. Points are copied bit for bit.
+ * Outputs: the call writes every element; the caller need not initialize them. Elements past the points of a
+ *   voxel, or past the last voxel, are 0. Points are copied bit for bit.
  *   max_points = 0: voxels has no elements and num_points_per_voxel is 0; coors and voxel_num are as above.
  *   max_voxels = 0: voxel_num[0] is 0, the other outputs have no elements; inputs and workspace may be null, and
  *   the query writes 0. MLU-OPS leaves every output unchanged in both cases.
- * Determinism: the result is exact: that of the serial loop over the points, at every thread count. As in mmcv,
- *   coordinates are divided by voxel_size; the device multiplies by its inverse.
+ * Determinism: the result is exact: identical to the serial loop over the points at every thread count. As in
+ *   mmcv, coordinates are divided by voxel_size; the device multiplies by 1 / voxel_size.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 33 bytes a point. It depends
  *   on N only.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      N is 0, or F less than 3; NDim is not 3; deterministic is false; max_points or max_voxels is
- *                  negative; an element of voxel_size is not positive and finite, or one of coors_range is not
- *                  finite: the message names the first; size is null; workspace_size is less than the query
- *                  returns, or workspace is null although that is not 0
+ *                  negative; an element of voxel_size is not positive and finite, or an element of coors_range is
+ *                  not finite: the message names the first; size is null; workspace_size is less than the query
+ *                  returns, or workspace is null although the size is not 0
  *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32; an axis has more than 2^31 cells: coors are
  *                  int32; the grid has more than 2^62 cells: cells are numbered by int64
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
@@ -609,7 +608,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
     const mluOpTensorDescriptor_t num_points_per_voxel_desc, void* num_points_per_voxel,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num);
 
-/* IoU of rotated boxes (mmcv box_iou_rotated): how much of each pair of boxes overlaps, in a plane.
+/* IoU of rotated boxes (mmcv box_iou_rotated): the overlap of each pair of boxes in a plane.
  *
  *   A box (x, y, w, h, a) is the rectangle with center (x, y), of width w and height h, turned by a:
  *     its corners are (x + u cos a - v sin a, y + u sin a + v cos a) with u = -w/2, w/2 and v = -h/2, h/2.
@@ -625,17 +624,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  * | bbox2  | [M, 5]; aligned [N, 5] | FLOAT | any    |
  * | ious   | [N, M]; aligned [N]    | FLOAT | any    |
  *
- * Units: a is in radians, from the x axis to the y axis: counter-clockwise if y points up. x, y, w and h have one
+ * Units: a is in radians, from the x axis to the y axis: counter-clockwise if y points up. x, y, w and h share one
  *   unit.
  * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if the area
- *   of one of both boxes is less than 1e-14; else NaN if an area is NaN; else 0 if a number of one of both is NaN
- *   or infinite. mmcv and MLU-OPS take two negative sides for positive ones.
- *   If N or M is 0, ious has no elements: data may be null, and dim 1 of the boxes that there are not may have any
- *   size.
+ *   of either box is less than 1e-14; else NaN if an area is NaN; else 0 if a number of either box is NaN or
+ *   infinite. mmcv and MLU-OPS treat two negative sides as positive.
+ *   If N or M is 0, ious has no elements: data may be null. With zero boxes, the column count of bbox1 or bbox2 is
+ *   unchecked.
  * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
- *   computed in double from the float numbers and rounded once: the relative error is about 1e-7 where the overlap
- *   is not tiny. mmcv's kernels compute in fp32 with absolute tolerances: they agree within 1e-6 but for boxes
- *   whose edges are nearly parallel, and for boxes below a millimeter, where they return values up to 3.
+ *   computed in double and rounded once: the relative error is about 1e-7 unless the overlap is tiny. mmcv's
+ *   kernels compute in fp32 with absolute tolerances: they agree within 1e-6, except for boxes with nearly
+ *   parallel edges and for boxes below a millimeter, where they return values up to 3.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps about 80 bytes a box.
  *
@@ -649,11 +648,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
                                                const mluOpTensorDescriptor_t bbox2_desc, const void* bbox2,
                                                const mluOpTensorDescriptor_t ious_desc, void* ious);
 
-/* NMS of rotated boxes (mmcv nms_rotated): of overlapping boxes, keeps those with the higher scores.
+/* NMS of rotated boxes (mmcv nms_rotated): keeps the higher-scoring of overlapping boxes.
  *
- *   In descending order of scores, a box is kept unless a box that is kept before overlaps it: unless the IoU of
- *   both, as mluOpBoxIouRotated computes it with mode 0, is greater than iou_threshold.
- *   Of equal scores, the lower index comes first; NaN come before all numbers.
+ *   Boxes are visited in descending order of score. A box is kept unless its IoU with a box kept earlier, as
+ *   mluOpBoxIouRotated computes it with mode 0, is greater than iou_threshold.
+ *   Ties: the lower index comes first. NaN sorts before all numbers.
  *   output[0 .. result_num[0] - 1] = the indices of the boxes that are kept, in this order
  *
  * | tensor     | shape                                        | dtype | layout |
@@ -663,23 +662,23 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
  * | output     | [N]                                          | INT32 | any    |
  * | result_num | one number, without descriptor               | INT32 |        |
  *
- * Units: those of mluOpBoxIouRotated. Labels are not read, as in MLU-OPS and mmcv: boxes of all classes suppress
+ * Units: as mluOpBoxIouRotated. Labels are not read, as in MLU-OPS and mmcv: boxes of all classes suppress
  *   each other.
- * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
- *   of tensors and the workspace may be null, and dim 1 of boxes may have any size. MLU-OPS leaves these elements,
- *   and result_num if N is 0, unchanged.
- *   A box of which a number is NaN or infinite, or of which the area is less than 1e-14, overlaps no other: its
- *   IoU is 0, or NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses
- *   too, one of NaN does not. If iou_threshold is NaN, no box is suppressed. Boxes with score -infinity are kept;
- *   the device omits them.
- * Determinism: the result is exact: that of the serial definition, at every thread count. mmcv's kernel for CPUs
- *   suppresses also if the IoU equals the threshold; those of CUDA and MLU do not.
+ * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; data and
+ *   workspace may be null, and dim 1 of boxes is unchecked. MLU-OPS leaves the elements of output from
+ *   result_num[0] on unchanged, and result_num if N is 0.
+ *   A box with a NaN or infinite number, or with an area less than 1e-14, overlaps no other box: its IoU is 0, or
+ *   NaN where mluOpBoxIouRotated states NaN. If iou_threshold is negative, an IoU of 0 suppresses too; NaN does
+ *   not. If iou_threshold is NaN, no box is suppressed. Boxes with score -infinity are kept; the device omits
+ *   them.
+ * Determinism: the result is exact: identical to the serial definition at every thread count. mmcv's CPU kernel
+ *   also suppresses if the IoU equals the threshold; its CUDA and MLU kernels do not.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 100 bytes a box.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      dim 1 of boxes is neither 5 nor 6; result_num is null; workspace_size is less than the query
- *                  returns, or workspace is null although that is not 0
+ *                  returns, or workspace is null although the size is not 0
  *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
  *
  * Definition: MLU-OPS design document nms_rotated; mmcv nms_rotated; arXiv:1703.01086. */
@@ -697,24 +696,24 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
                                                             const mluOpTensorDescriptor_t boxes_desc,
                                                             size_t* workspace_size);
 
-/* NMS of boxes whose sides are parallel to the axes (mmcv nms, torchvision nms): of overlapping boxes, keeps those
- * with the higher confidence. With boxes of 7 numbers: NMS of 3-D boxes (mmcv nms3d).
+/* NMS of axis-aligned boxes (mmcv nms, torchvision nms): keeps the more confident of overlapping boxes. With boxes
+ * of 7 numbers: NMS of 3-D boxes (mmcv nms3d).
  *
- *   In descending order of confidence, a box is kept unless a box that is kept before overlaps it: unless the IoU
- *   of both is greater than iou_threshold. Of equal confidences, the lower index comes first; NaN come before all
- *   numbers. Boxes whose confidence is confidence_threshold or less take no part; those whose confidence is NaN
- *   do. Each batch and each class is suppressed independently; its first max_output_size boxes that are kept are
+ *   Boxes are visited in descending order of confidence. A box is kept unless its IoU with a box kept earlier is
+ *   greater than iou_threshold. Ties: the lower index comes first. NaN sorts before all numbers. Boxes with a
+ *   confidence of confidence_threshold or less are dropped; NaN is not. Each batch and each class is suppressed
+ *   independently; the first max_output_size boxes kept in each are written.
  *   written.
  *   In fp32, each operation rounded, with o = offset:
- *     area(A)  = (x2 - x1 + o) (y2 - y1 + o); 0 if one of both factors is 0 or less: the box is empty
+ *     area(A)  = (x2 - x1 + o) (y2 - y1 + o); 0 if either factor is 0 or less: the box is empty
  *     I(A, B)  = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)
- *     IoU      = I / (area(A) + area(B) - I); 0 of two empty boxes, for which mmcv divides 0 by 0
+ *     IoU      = I / (area(A) + area(B) - I); 0 for two empty boxes, where mmcv divides 0 by 0
  *     A box of center (x, y) and sides (w, h) has x1 = x - w / 2, x2 = x1 + w, and y1, y2 likewise.
- *   3-D boxes (x, y, z, dx, dy, dz, yaw) are in order of confidence already: confidence_desc and confidence are
- *   null, and of the descriptor only iou_threshold and input_layout are read. With I the overlap of
- *   mluOpOmpBoxesOverlapBev (mlu_op_omp.h), which is not symmetric in its last bits, of the box that is kept and
- *   the other one, IoU = I / max(dx dy of A + dx dy of B - I, 1e-8).
- *   output_size[0] = the number K of boxes that are written, in the order of batches, classes and confidence
+ *   3-D boxes (x, y, z, dx, dy, dz, yaw) must be in descending order of confidence: confidence_desc and confidence
+ *   are null, and only iou_threshold and input_layout of the descriptor are read. IoU = I / max(dx dy of A + dx dy
+ *   of B - I, 1e-8), where I is the overlap that mluOpOmpBoxesOverlapBev (mlu_op_omp.h) computes for A the kept
+ *   box and B the other box; exchanging A and B may change its last bits.
+ *   output_size[0] = the number K of boxes written, ordered by batch, class and descending confidence
  *
  * | boxes, input_layout 0 | input_layout 1 | confidence | output                                              |
  * |-----------------------|----------------|------------|-----------------------------------------------------|
@@ -724,42 +723,44 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *
  * | tensor      | output_mode | shape                         | dtype                                | layout |
  * |-------------|-------------|-------------------------------|--------------------------------------|--------|
- * | boxes       | any         | as above                      | FLOAT, HALF or BFLOAT16; of 7: FLOAT | any    |
- * | confidence  | any         | as above                      | that of boxes                        | any    |
+ * | boxes       | any         | as above                      | FLOAT, HALF or BFLOAT16; 7-D: FLOAT  | any    |
+ * | confidence  | any         | as above                      | as boxes                             | any    |
  * | output      | 0           | [max_output_size]             | INT32                                | any    |
- * |             | 1           | [max_output_size, 5]          | that of boxes                        | any    |
- * |             | 2           | [5, max_output_size]          | that of boxes                        | any    |
+ * |             | 1           | [max_output_size, 5]          | as boxes                             | any    |
+ * |             | 2           | [5, max_output_size]          | as boxes                             | any    |
  * |             | 3           | [B * C * max_output_size, 3]  | INT32                                | any    |
  * | output_size | any         | one number, no descriptor     | INT32                                |        |
  *
  * MLU-OPS also accepts HALF confidence with FLOAT boxes, and UINT32 for the outputs.
  *
- * Units: coordinates have one unit. offset is 1 if coordinates are those of pixels that belong to the box, else 0.
- * Outputs: the call writes every element; the caller need not initialize them. What is past the K boxes is 0, in
- *   mode 2 past K in each row. MLU-OPS leaves it unchanged unless pad_to_max_output_size. Confidences and the
- *   numbers of boxes are copied bit for bit: in center mode output modes 1 and 2 yield center and sides.
- *   Without boxes, batches or classes, or with max_output_size 0: output_size[0] is 0; inputs and workspace may
+ * Units: coordinates share one unit. offset is 1 if x2 and y2 are the last pixels inside the box, 0 if they are
+ * its edges.
+ * Outputs: the call writes every element; the caller need not initialize them. Elements past the K boxes are 0 (in
+ *   mode 2, past K in each row); MLU-OPS leaves them unchanged unless pad_to_max_output_size. Confidences and box
+ *   numbers are copied bit for bit: in center mode, output modes 1 and 2 yield center and sides.
+ *   With zero boxes, batches or classes, or with max_output_size 0: output_size[0] is 0; inputs and workspace may
  *   be null.
- *   A confidence_threshold of 0 drops confidences of 0 and below, as MLU-OPS does; mmcv and torchvision keep them:
- *   theirs is -infinity, or NaN if -infinity occurs.
- *   x1 < x2 and y1 < y2 are expected. The corners are not sorted: as in mmcv, other boxes overlap none. An IoU of
- *   NaN, of boxes of 4 numbers with NaN, suppresses nothing. The IoU of an empty box is 0, and so is the IoU of a
- *   3-D box with NaN in x, y, dx, dy or yaw. If iou_threshold is negative, an IoU of 0 suppresses too. If it is
- *   NaN, no box is suppressed.
- *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
- * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
- *   set. For FLOAT boxes of corners, the functions for CPUs of mmcv and torchvision have the same result, bit for
- *   bit, if iou_threshold is not negative.
+ *   A confidence_threshold of 0 drops confidences of 0 and below, as MLU-OPS does; mmcv and torchvision keep them.
+ *   For their results, set it to -infinity, or to NaN if a confidence can be -infinity.
+ *   x1 < x2 and y1 < y2 are expected. Corners are not sorted: as in mmcv, a box with exchanged corners overlaps no
+ *   other. A 4-number box with NaN has an IoU of NaN, which suppresses nothing. An empty box, and a 3-D box with
+ *   NaN in x, y, dx, dy or yaw, has an IoU of 0. If iou_threshold is negative, an IoU of 0 suppresses too. If it
+ *   is NaN, no box is suppressed.
+ *   According to the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it
+ *   does not.
+ * Determinism: the result is exact: identical to the serial definition at every thread count and on every
+ *   instruction set. For FLOAT boxes given by corners and a non-negative iou_threshold, the CPU functions of mmcv
+ *   and torchvision give the same result, bit for bit.
  *   HALF and BFLOAT16 are converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 65 bytes a box of a batch, of 3-D
- *   boxes about 77.
+ * Memory: a workspace, at any address, of the size that the query returns: about 65 bytes a box of a batch, or 77
+ *   a 3-D box.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      nms_desc is null or not set; boxes is not FLOAT, HALF or BFLOAT16; boxes have 7 numbers and
- *                  confidence_desc is not null, or 4 and it is; B or C is not 1 in output modes 0 to 2;
- *                  output_size is null; workspace_size is less than the query returns, or workspace is null
- *                  although that is not 0
+ *   BAD_PARAM      nms_desc is null or not set; boxes is not FLOAT, HALF or BFLOAT16; confidence_desc is not null
+ *                  although boxes have 7 numbers, or null although they have 4; B or C is not 1 in output modes 0
+ *                  to 2; output_size is null; workspace_size is less than the query returns, or workspace is null
+ *                  although the size is not 0
  *   NOT_SUPPORTED  N or B * C * max_output_size is 2^31 or more: both are numbered by int32
  *
  * Definition: MLU-OPS header, mluOpNms; mmcv nms and iou3d_nms3d_forward. */
@@ -791,16 +792,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle, mluOp
  * | boxes          | [B, T, 7] | FLOAT | ARRAY  |
  * | points_indices | [B, M]    | INT32 | ARRAY  |
  *
- * Units: x, y and z, the center, and dx, dy and dz are in meters, as the 1e-5 is; yaw is in radians, from the x
- *   axis to the y axis. mluOpOmpPointsInBoxesPart has the rule of mmcv, whose z is that of the bottom face.
+ * Units: x, y and z, the center, and dx, dy and dz are in meters, as is the margin 1e-5; yaw is in radians, from
+ *   the x axis to the y axis. mluOpOmpPointsInBoxesPart applies the rule of mmcv, where z is the bottom face.
  * Outputs: the call writes every element of points_indices; the caller need not initialize it. If B, M or T is 0,
- *   points_indices is unchanged; points and boxes may be null. A point whose x or y is NaN is in no box; a z of
- *   NaN is within every height, as in MLU-OPS, and so are all z for a dz of NaN.
- * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
- *   set. Differences, products and sums are rounded to fp32, sine and cosine are computed in double and rounded,
- *   and the results are compared with the halves of the sides in double.
+ *   points_indices is unchanged; points and boxes may be null. A point with NaN in x or y is in no box. As in
+ *   MLU-OPS, a NaN z is within every height, and a NaN dz contains every z.
+ * Determinism: the result is exact: identical to the serial definition at every thread count and on every
+ *   instruction set. Differences, products and sums are rounded to fp32; sine and cosine are computed in double
+ *   and rounded to fp32; comparisons with the half sides are in double.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps about 50 bytes a box, of 64 boxes or more a batch.
+ * Memory: no workspace. The handle keeps about 50 bytes a box if a batch has 64 boxes or more.
  *
  * Returns, in addition to the statuses of every operator:
  *   NOT_SUPPORTED  T is 2^31 or more: boxes are numbered by int32. MLU-OPS limits T by the memory of the device.
@@ -815,36 +816,36 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
 /* RoI-aware pooling, forward (Part-A2): pools the features of the points in each voxel of each box. Its gradient
  * is mluOpRoiAwarePool3dBackward.
  *
- *   A RoI (x, y, z, dx, dy, dz, yaw) contains points by the rule of mluOpOmpPointsInBoxesPart (mlu_op_omp.h). The
- *   voxel of a point in it, in fp32, with lx and ly as there, truncated and limited to the voxels of the axis:
- *     ((lx + dx / 2) / (dx / out_x), (ly + dy / 2) / (dy / out_y), (pz - z) / (dz / out_z))
- *   pts_idx_of_voxels[r,i,j,k,:] = the number of points of voxel (i, j, k) of RoI r, their indices, ascending, and
- *     zeros; max_pts_each_voxel - 1 points at most: further ones are dropped
+ *   A RoI (x, y, z, dx, dy, dz, yaw) contains points by the rule of mluOpOmpPointsInBoxesPart (mlu_op_omp.h). A
+ *   point inside is in the voxel with these indices, in fp32, with lx and ly as there, truncated and clamped to
+ *   the voxels of the axis: ((lx + dx / 2) / (dx / out_x), (ly + dy / 2) / (dy / out_y), (pz - z) / (dz / out_z))
+ *   pts_idx_of_voxels[r,i,j,k,:] = the number of points of voxel (i, j, k) of RoI r, then their indices,
+ *     ascending, then zeros; points past the first max_pts_each_voxel - 1 are dropped
  *   pool_method 0, maximum: pooled_features[r,i,j,k,c] = the greatest pts_feature[n,c] of these points n, and
- *     argmax[r,i,j,k,c] the lowest n that has it; 0 and -1 if no feature is above -infinity
+ *     argmax[r,i,j,k,c] = the lowest n with this feature; 0 and -1 if no feature is above -infinity
  *   pool_method 1, mean: pooled_features[r,i,j,k,c] = the sum of pts_feature[n,c] divided by the number of points;
  *     0 without points. argmax is 0.
  *
  * | tensor            | shape                                    | dtype                   | layout |
  * |-------------------|------------------------------------------|-------------------------|--------|
  * | rois              | [boxes_num, 7]                           | FLOAT, HALF or BFLOAT16 | any    |
- * | pts               | [pts_num, 3]                             | that of rois            | any    |
- * | pts_feature       | [pts_num, channels]                      | that of rois            | any    |
+ * | pts               | [pts_num, 3]                             | as rois                 | any    |
+ * | pts_feature       | [pts_num, channels]                      | as rois                 | any    |
  * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32                   | any    |
  * |                   |  channels]                               |                         |        |
  * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32                   | any    |
  * |                   |  max_pts_each_voxel]                     |                         |        |
- * | pooled_features   | [boxes_num, out_x, out_y, out_z,         | that of rois            | any    |
+ * | pooled_features   | [boxes_num, out_x, out_y, out_z,         | as rois                 | any    |
  * |                   |  channels]                               |                         |        |
  *
  * Units: x, y and z, the center of the bottom face, and dx, dy and dz have one unit; yaw is in radians, from the x
  *   axis to the y axis. OpenPCDet passes the z of the center.
- * Outputs: the call writes every element; the caller need not initialize them. A feature of NaN is never a
- *   maximum; NaN and infinity propagate through the sums. A position that is NaN is in voxel 0 of its axis.
+ * Outputs: the call writes every element; the caller need not initialize them. The maximum never selects NaN; NaN
+ *   and infinity propagate through the sums. A NaN position is in voxel 0 of its axis.
  * Determinism: argmax, pts_idx_of_voxels and maxima are exact: the same at every thread count and on every
- *   instruction set, for HALF and BFLOAT16 as well, whose geometry is computed in fp32; MLU-OPS and mmcv compute
- *   that of HALF in half. Sums are those of the serial loop over the points in fp32; for HALF and BFLOAT16 the
- *   mean is rounded once, to nearest even.
+ *   instruction set, for every data type. The geometry of HALF and BFLOAT16 is computed in fp32; MLU-OPS and mmcv
+ *   compute HALF geometry in half. Sums add the points in ascending order, in fp32; for HALF and BFLOAT16 the mean
+ *   is rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
  *   RoI. It depends on boxes_num and pts_num only. The handle keeps 4 bytes a voxel of one RoI for each task.
@@ -901,23 +902,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
  * |                   |  channels]                               |                         |        |
  * | grad_out          | [boxes_num, out_x, out_y, out_z,         | FLOAT, HALF or BFLOAT16 | any    |
  * |                   |  channels]                               |                         |        |
- * | grad_in           | [N, channels]                            | that of grad_out        | any    |
+ * | grad_in           | [N, channels]                            | as grad_out             | any    |
  *
  * Units: none. pool_method 0 reads no element of pts_idx_of_voxels, pool_method 1 none of argmax.
  * Outputs: the call writes every element of grad_in, zeros for points in no voxel; the caller need not initialize
  *   it. NaN and infinity propagate through the additions.
- * Determinism: the sums are those of the serial loop over the RoIs, their voxels and the points of a voxel, in
- *   fp32, where 1 / count and products are rounded; for HALF and BFLOAT16 they are rounded once, at the end, to
- *   nearest even. The same bits at every thread count and on every instruction set. mmcv adds with atomics, in any
- *   order.
+ * Determinism: sums are in fp32, in the order of RoIs, voxels of a RoI and points of a voxel; 1 / count and
+ *   products are rounded to fp32. For HALF and BFLOAT16 the sum is rounded once, at the end, to nearest even. The
+ *   same bits at every thread count and on every instruction set. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps 1 to 64 bits for each voxel, 4 for each task; for HALF and BFLOAT16 also
- *   4 bytes an element of grad_in.
+ * Memory: no workspace. The handle keeps 1 to 64 bits for each voxel and 4 bits for each task; for HALF and
+ *   BFLOAT16 also 4 bytes an element of grad_in.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_method is neither 0 nor 1; another scalar is not positive, or does not match a shape; N is
- *                  0; an element of argmax is not -1 to N - 1; a count is not 0 to max_pts_each_voxel - 1, or one
- *                  of its points is not 0 to N - 1: the message names the first
+ *                  0; an element of argmax is outside [-1, N - 1]; a count is outside [0, max_pts_each_voxel - 1],
+ *                  or a point that it counts outside [0, N - 1]: the message names the first
  *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
@@ -939,8 +939,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dBackward(
 
 /* RoI-point pooling (PointRCNN): the first points of each box, with their features.
  *
- *   The samples of box m are the points of its batch that it contains by the rule of mluOpOmpPointsInBoxesPart
- *   (mlu_op_omp.h), ascending; of k points and S = sampled_pts_num:
+ *   The samples of box m are the k points of its batch, ascending, that it contains by the rule of
+ *   mluOpOmpPointsInBoxesPart (mlu_op_omp.h). With S = sampled_pts_num:
  *     pooled_features[b,m,j,:] = points[b,n,:], then point_features[b,n,:], for n the sample j modulo min(k, S)
  *     pooled_empty_flag[b,m]   = 0
  *   Without points, pooled_features[b,m,:,:] is 0 and pooled_empty_flag[b,m] is 1.
@@ -948,21 +948,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dBackward(
  * | tensor            | shape                                    | dtype                   | layout |
  * |-------------------|------------------------------------------|-------------------------|--------|
  * | points            | [batch_size, pts_num, 3]                 | FLOAT, HALF or BFLOAT16 | any    |
- * | point_features    | [batch_size, pts_num, feature_in_len]    | that of points          | any    |
- * | boxes3d           | [batch_size, boxes_num, 7]               | that of points          | any    |
- * | pooled_features   | [batch_size, boxes_num, sampled_pts_num, | that of points          | any    |
+ * | point_features    | [batch_size, pts_num, feature_in_len]    | as points               | any    |
+ * | boxes3d           | [batch_size, boxes_num, 7]               | as points               | any    |
+ * | pooled_features   | [batch_size, boxes_num, sampled_pts_num, | as points               | any    |
  * |                   |  3 + feature_in_len]                     |                         |        |
  * | pooled_empty_flag | [batch_size, boxes_num]                  | INT32                   | any    |
  *
- * Units: a box is x, y, z, dx, dy, dz, yaw, as in mluOpOmpPointsInBoxesPart: z is that of the bottom face.
- *   OpenPCDet passes the z of the center. mmcv takes boxes before features.
+ * Units: a box is x, y, z, dx, dy, dz, yaw, as in mluOpOmpPointsInBoxesPart: z is the bottom face. OpenPCDet
+ *   passes the z of the center. mmcv takes boxes before features.
  * Outputs: the call writes every element; the caller need not initialize them. Points and features are copied bit
  *   for bit.
  * Determinism: the result is exact: the same at every thread count and on every instruction set. For HALF and
- *   BFLOAT16, the geometry is computed in fp32; MLU-OPS and mmcv compute that of HALF in half.
+ *   BFLOAT16, the geometry is computed in fp32; MLU-OPS and mmcv compute HALF geometry in half.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
- *   box, of 64 boxes or more a batch. The handle keeps 4 * sampled_pts_num bytes for each task.
+ * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point, and 50 bytes a
+ *   box if a batch has 64 boxes or more. The handle keeps 4 * sampled_pts_num bytes for each task.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM  a scalar is not positive, or does not match a shape; workspace_size is less than the query returns,
@@ -977,7 +977,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiPointPool3d(
     const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features,
     const mluOpTensorDescriptor_t pooled_empty_flag_desc, void* pooled_empty_flag);
 
-/* Writes the bytes of workspace that mluOpRoiPointPool3d needs. Arguments are those of the operator.
+/* Writes the bytes of workspace that mluOpRoiPointPool3d needs. It takes the arguments of the operator.
  * Returns BAD_PARAM if an argument is null, a scalar or a descriptor is not as the operator requires, or the bytes
  * exceed 2^63 - 1; NOT_SUPPORTED if a tensor is not contiguous. Nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
@@ -987,50 +987,49 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
     size_t* size);
 
-/* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient
- * is mluOpRoiAlignBackward_v2.
+/* RoI align, forward (Mask R-CNN): pools interpolated samples of an image in each bin of each RoI. Its gradient is
+ * mluOpRoiAlignBackward_v2.
  *
  *   A RoI is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale - offset; size = y2 spatial_scale - offset - start; offset = 0.5 if aligned, else 0
- *     size is 1 at least, unless aligned; bin = size / pooled_height
- *     n = sampling_ratio if that is positive, else bin, rounded up, at most 2^24: the samples of a bin
+ *     size is at least 1, unless aligned; bin = size / pooled_height
+ *     n = sampling_ratio if positive, else bin rounded up, at most 2^24: the samples of a bin
  *     y(p,i) = start + p bin + (i + 0.5) bin / n
  *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H]
- *   or x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
+ *   or x is not in [-1, W]. Positions are clamped to the first and the last pixel.
  *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The
- *     weights of each row and column of pixels are added over the samples first.
- *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such
- *     one
+ *     interpolation weights of each row and column of pixels are added over the samples first.
+ *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first
+ *     greatest sample
  *
  * | tensor             | shape                                | dtype                   | layout        |
  * |--------------------|--------------------------------------|-------------------------|---------------|
  * | input              | [B, H, W, C]                         | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
- * | boxes              | [R, 5]                               | that of input           | any           |
- * | output             | [R, pooled_height, pooled_width, C]  | that of input           | that of input |
- * | argmax_x, argmax_y | [R, pooled_height, pooled_width, C]; | that of input           | that of input |
- * |                    | of pool_mode 1: null, or [0]         |                         |               |
+ * | boxes              | [R, 5]                               | as input                | any           |
+ * | output             | [R, pooled_height, pooled_width, C]  | as input                | as input      |
+ * | argmax_x, argmax_y | [R, pooled_height, pooled_width, C]; | as input                | as input      |
+ * |                    | pool_mode 1: null, or [0]            |                         |               |
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, pooled_height, pooled_width].
- * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has
+ * Units: boxes are in pixels of the network's input; spatial_scale converts them to pixels of `input`. mmcv passes
  *   argmax_y before argmax_x.
- * Outputs: the call writes every element; the caller need not initialize them. A RoI of a negative size, or one
- *   that is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is
- *   never a maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
+ * Outputs: the call writes every element; the caller need not initialize them. A RoI with a negative or NaN size,
+ *   and a bin of size 0 without a sampling ratio, have no samples: output is 0, argmax -1. The maximum never
+ *   selects NaN; if all samples are NaN, output is the lowest fp32 number, argmax -1.
  *   If R or C is 0, the data may be null.
- *   Means of finite pixels are finite: a mean that rounding takes past the largest fp32 number is that number.
- * Determinism: maxima are exact: the same at every thread count and on every instruction set. The value of a
- *   sample, which decides which is the first maximum, is ((w1 a + w2 b) + w3 c) + w4 d in fp32 of the pixels top
- *   left a, top right b, bottom left c, bottom right d, each weight the rounded product of those along y and x.
- *   Means are sums in fp32 in the order of rows, then columns: the same bits at every thread count and on every
- *   instruction set. For
- *   HALF and BFLOAT16, all is computed in fp32, results are rounded once, to nearest even.
+ *   Means of finite pixels are finite: a mean that rounds past the largest fp32 number is that number.
+ * Determinism: maxima are exact: the same at every thread count and on every instruction set. A sample is ((w1 a +
+ *   w2 b) + w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom left c and bottom right d; each
+ *   weight is the rounded product of the weights along y and x. Means are summed in fp32 in the order of rows,
+ *   then columns: the same bits at every thread count and on every instruction set. HALF and BFLOAT16 are computed
+ *   in fp32 and rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. For each RoI, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
- *   and 4 bytes a row and column of bins.
+ *   and 4 bytes for each row and column of bins.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      roialign_desc is null or not set; the image of a RoI does not exist; images have no pixels,
- *                  unless R or C is 0
+ *   BAD_PARAM      roialign_desc is null or not set; the image of a RoI does not exist; images have no pixels
+ *                  although R and C are positive
  *   NOT_SUPPORTED  H or W is 2^31 or more: pixels of an axis are numbered by int32; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
@@ -1052,26 +1051,26 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  * | tensor             | shape               | dtype                   | layout        |
  * |--------------------|---------------------|-------------------------|---------------|
  * | grads              | [R, PH, PW, C]      | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
- * | boxes              | [R, 5]              | that of grads           | any           |
- * | argmax_x, argmax_y | [R, PH, PW, C];     | that of grads           | that of grads |
- * |                    | of pool_mode 1:     |                         |               |
+ * | boxes              | [R, 5]              | as grads                | any           |
+ * | argmax_x, argmax_y | [R, PH, PW, C];     | as grads                | as grads      |
+ * |                    | pool_mode 1:        |                         |               |
  * |                    | null, or [0]        |                         |               |
- * | grads_image        | [B, H, W, C]        | that of grads           | that of grads |
+ * | grads_image        | [B, H, W, C]        | as grads                | as grads      |
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
- * Units: as mluOpRoiAlignForward_v2. mmcv has argmax_y before argmax_x.
- * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not
- *   initialize it. NaN and infinity propagate through the additions.
+ * Units: as mluOpRoiAlignForward_v2. mmcv passes argmax_y before argmax_x.
+ * Outputs: the call writes every element of grads_image, zeros for pixels that no sample reads; the caller need
+ *   not initialize it. NaN and infinity propagate through the additions.
  * Determinism: sums are in fp32, in the order of RoIs, then rows of bins: the same bits at every thread count and
  *   on every instruction set; for HALF and BFLOAT16 they are rounded once, at the end. mmcv adds with atomics, in
  *   any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF and BFLOAT16 also 4 bytes
- *   for each pixel of an image and 16 channels, or 1 of NCHW, for each task.
+ * Memory: no workspace. The handle keeps the memory of mluOpRoiAlignForward_v2; for HALF and BFLOAT16 also, for
+ *   each task, 4 bytes for each pixel of an image and 16 channels (NCHW: 1 channel).
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; images have no pixels, unless
- *                  R or C is 0
+ *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; images have no pixels although
+ *                  R and C are positive
  *   NOT_SUPPORTED  H or W is 2^31 or more; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignBackward_v2; mmcv roi_align. */
@@ -1083,12 +1082,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     const mluOpTensorDescriptor_t grads_image_desc, void* grads_image);
 
 /* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
- * sum of samples of the values of several levels. Its gradients are those of mluOpMsDeformAttnBackward.
+ * sum of samples of the values of several levels. mluOpMsDeformAttnBackward computes its gradients.
  *
- *   Level l is an image of H x W = data_spatial_shapes[l] pixels, row by row in the keys from
- *   data_level_start_index[l] on. A sample (x, y) = data_sampling_loc[b,q,m,l,p] is at (x W - 0.5, y H - 0.5). It
- *   is used if both are above -1 and below W and H, and interpolated from the four pixels around it, of which
- *   those outside of the image are 0.
+ *   Level l is an image of H x W = data_spatial_shapes[l] pixels, stored row by row in the keys from
+ *   data_level_start_index[l] on. The sample (x, y) = data_sampling_loc[b,q,m,l,p] is at (x W - 0.5, y H - 0.5).
+ *   It is used if both coordinates are above -1 and below W and H, and is interpolated from the four pixels around
+ *   it; pixels outside the image are 0.
  *   data_col[b,q,m,:] = the sum over l and p of data_attn_weight[b,q,m,l,p] times the sample of
  *   data_value[b,:,m,:]
  *
@@ -1101,18 +1100,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
  * | data_attn_weight       | [B, Q, M, L, P]    | FLOAT | any    |
  * | data_col               | [B, Q, M, D]       | FLOAT | any    |
  *
- * Units: locations from 0 to 1 are in the image. mmcv has int64 shapes and indices, and [B, Q, M D] outputs.
- *   im2col_step has no effect on results.
- * Outputs: the call writes every element, zeros if L or P is 0; the caller need not initialize data_col. A
- *   location that is NaN is not used. NaN and infinity of values and weights propagate.
- * Determinism: the sums are those of the serial loop over l and p in fp32, products rounded: the same bits at
- *   every thread count and on every instruction set.
+ * Units: locations from 0 to 1 are inside the image. mmcv uses int64 shapes and indices, and outputs of shape [B,
+ *   Q, M D]. im2col_step has no effect on results.
+ * Outputs: the call writes every element, zeros if L or P is 0; the caller need not initialize data_col. A NaN
+ *   location is not used. NaN and infinity of values and weights propagate.
+ * Determinism: sums are in fp32, in the order of l and p, with rounded products: the same bits at every thread
+ *   count and on every instruction set.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM  B, M, D or Q is 0; im2col_step is not positive, or less than B and no divisor of it; a level has a
- *              negative size, or keys outside of data_value: the message names the first
+ *   BAD_PARAM  B, M, D or Q is 0; im2col_step is not positive, or less than B without dividing it; a level has a
+ *              negative size, or keys outside data_value: the message names the first
  *
  * Definition: MLU-OPS design document ms_deform_attn_forward; mmcv ms_deform_attn; arXiv:2010.04159. */
 mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
@@ -1136,18 +1135,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
  * | grad_output                     | [B, Q, M, D]       | FLOAT | any    |
  *
  * Units: as mluOpMsDeformAttnForward.
- * Outputs: the call writes every element, zeros for samples that are not used and keys of no sample; the caller
+ * Outputs: the call writes every element, zeros for unused samples and for keys that no sample reads; the caller
  *   need not initialize them. MLU-OPS leaves them unchanged if L is 0, and grad_value if K is 0.
- * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the
- *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. Sums over D add channel d,
- *   ascending, to partial sum d mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0
- *   and 1, and 1 to 0. In the order of the products, with g = grad_output, a = attn_weight, u and v the fractions
- *   of the sample along x and y, and v0 to v3 the pixels top left, top right, bottom left, bottom right, of the
- *   weights w0 to w3:
+ * Determinism: the same bits at every thread count and on every instruction set. grad_value is summed in fp32 in
+ *   the order of q, l and p; mmcv adds with atomics, in any order. Sums over D add channel d, ascending, to
+ *   partial sum d mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1
+ *   to 0. Products are taken in this order, with g = grad_output, a = attn_weight, u and v the fractions of the
+ *   sample along x and y, and v0 to v3 the pixels top left, top right, bottom left, bottom right with weights w0
+ *   to w3:
  *     grad_value       adds wi (a g) to pixel i
  *     grad_attn_weight = sum over d of g (((w0 v0 + w1 v1) + w2 v2) + w3 v3)
- *     grad_sampling_loc of x = width (a (sum over d of g ((1 - v) (v1 - v0) + v (v3 - v2))))
- *     grad_sampling_loc of y = height (a (sum over d of g ((1 - u) (v2 - v0) + u (v3 - v1))))
+ *     grad_sampling_loc along x = width (a (sum over d of g ((1 - v) (v1 - v0) + v (v3 - v2))))
+ *     grad_sampling_loc along y = height (a (sum over d of g ((1 - u) (v2 - v0) + u (v3 - v1))))
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1171,28 +1170,28 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *
  *   p = 1 / (1 + exp(-input[n,c])), rounded to fp32; log' x = log max(x, 2^-126)
  *   output[n,c] = -w alpha (1 - p)^gamma log' p              if target[n] = c
- *   output[n,c] = -w (1 - alpha) p^gamma log' (1 - p)        else
- *   w = weight[target[n]]; 1 without weights, or if target[n] is not 0 to C - 1: the row is background
+ *   output[n,c] = -w (1 - alpha) p^gamma log' (1 - p)        otherwise
+ *   w = weight[target[n]]; 1 without weights, or if target[n] is outside [0, C - 1] (a background row)
  *
  * | tensor | shape  | dtype                   | layout |
  * |--------|--------|-------------------------|--------|
  * | input  | [N, C] | FLOAT, HALF or BFLOAT16 | any    |
  * | target | [N]    | INT32                   | any    |
- * | weight | [C]    | that of input           | any    |
- * | output | [N, C] | that of input           | any    |
+ * | weight | [C]    | as input                | any    |
+ * | output | [N, C] | as input                | any    |
  *
- * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
- * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 17.33 on p is 1 and 1 - p is 0,
- *   whose log' is -87.3: the loss of another class is 87.3 w (1 - alpha) there. mmcv's kernels also round
- *   1 + exp(-input), and compute the same from 16.64 on.
+ * Optional: weight_desc and weight are null, or weight_desc has the shape [0], if there are no weights.
+ * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. For inputs of 17.33 and above, p is
+ *   1, 1 - p is 0 and log' (1 - p) is -87.3: the loss of a class other than the target is 87.3 w (1 - alpha).
+ *   mmcv's kernels also round 1 + exp(-input), and reach this value from 16.64 on.
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
  *   null. NaN propagates.
- *   p is 0 where it is below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
+ *   p is flushed to 0 below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
  *   0, unless gamma is 2. Subnormal results are kept.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
  *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
  *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) t) r) r, and
- *   likewise of 1 - alpha, 1 - p and p: powers below 2^-126 do not make a normal result 0.
+ *   likewise with 1 - alpha, 1 - p and p: a power below 2^-126 does not flush a normal result to 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1212,23 +1211,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
  *
  *   With p, log' and w as there:
  *   grad_input[n,c] = -w alpha (1 - p)^gamma (1 - p - gamma p log' p)          if target[n] = c
- *   grad_input[n,c] = w (1 - alpha) p^gamma (p - gamma (1 - p) log' (1 - p))   else
+ *   grad_input[n,c] = w (1 - alpha) p^gamma (p - gamma (1 - p) log' (1 - p))   otherwise
  *
  * | tensor     | shape  | dtype                   | layout |
  * |------------|--------|-------------------------|--------|
  * | input      | [N, C] | FLOAT, HALF or BFLOAT16 | any    |
- * | target     | [N]    | INT32                   | any    |
- * | weight     | [C]    | that of input           | any    |
- * | grad_input | [N, C] | that of input           | any    |
+ * Optional: weight_desc and weight are null, or weight_desc has the shape [0], if there are no weights.
+ * | weight     | [C]    | as input                | any    |
+ * | grad_input | [N, C] | as input                | any    |
  *
  * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
  * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
  * Outputs: the call writes every element; the caller need not initialize grad_input. If N or C is 0, the data may
- *   be null. NaN propagates.
- *   p and powers are 0 as in mluOpFocalLossSigmoidForward: grad_input[n,c] of another class than target[n] is 0
- *   for an input below -87.3365, where the formula yields a subnormal number if gamma is 0.
- * Determinism: as mluOpFocalLossSigmoidForward; t is the factor in parentheses, of another class
- *   p - gamma ((1 - p) log' (1 - p)).
+ * be null. NaN propagates. p and powers are 0 as in mluOpFocalLossSigmoidForward: for c other than target[n] and
+ * an input below -87.3365, grad_input[n,c] is 0, where the formula yields a subnormal number if gamma is 0.
+ * Determinism: as mluOpFocalLossSigmoidForward; t is the factor in parentheses; for c other than target[n], p -
+ *   gamma ((1 - p) log' (1 - p)).
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1247,19 +1245,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidBackward(
 
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *
- *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch
+ *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 for the center m and the point n of a batch
  *   The members of m are the n with d2(m,n) = 0 or min_radius^2 <= d2(m,n) < max_radius^2.
  *   idx[b,m,i] = the i-th member of m, ascending; if there are fewer, the first member again
  *
  * | tensor  | shape           | dtype                   | layout |
  * |---------|-----------------|-------------------------|--------|
  * | new_xyz | [B, M, 3]       | FLOAT, HALF or BFLOAT16 | any    |
- * | xyz     | [B, N, 3]       | that of new_xyz         | any    |
+ * | xyz     | [B, N, 3]       | as new_xyz              | any    |
  * | idx     | [B, M, nsample] | INT32                   | any    |
  *
- * Units: coordinates are x, y, z; the radii are in their unit. ball_query of mmcv takes xyz first.
- * Outputs: a row of idx without a member is unchanged, as in MLU-OPS; mmcv passes zeros. A point whose distance is
- *   NaN or infinite, also by overflow, is no member.
+ * Units: coordinates are x, y, z; the radii have the same unit. mmcv's ball_query takes xyz first.
+ * Outputs: a row of idx without a member is unchanged, as in MLU-OPS; mmcv passes zeros. A NaN or infinite
+ *   distance, including overflow, excludes the point.
  *   N = 0 or nsample = 0: idx is unchanged, and new_xyz and xyz may be null.
  * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
  *   Each difference, square and sum is rounded to nearest even: for HALF to half, for FLOAT and BFLOAT16 to fp32.
@@ -1268,7 +1266,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidBackward(
  * Memory: no workspace. The handle keeps up to 48 bytes a point of xyz.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      B or M is 0; a radius is negative or NaN; nsample is negative or not that of idx
+ *   BAD_PARAM      B or M is 0; a radius is negative or NaN; nsample is negative or not dim 2 of idx
  *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *
  * Definition: MLU-OPS design document ball_query; mmcv ball_query; PointNet++, arXiv:1706.02413. */
@@ -1279,24 +1277,24 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
 
 /* Three nearest neighbors forward (PointNet++): the three known points nearest to each unknown point.
  *
- *   d(n,m) = ((ux - kx)^2 + (uy - ky)^2) + (uz - kz)^2 of the unknown point n and the known point m of a batch
- *   idx[b,n,0..2]   = the three m of the least (d(n,m), m), ascending: of equal distances, the lower m first
+ *   d(n,m) = ((ux - kx)^2 + (uy - ky)^2) + (uz - kz)^2 for the unknown point n and the known point m of a batch
+ *   idx[b,n,0..2]   = the three m with the least (d(n,m), m), ascending: ties go to the lower m
  *   dist2[b,n,0..2] = their d(n,m): the squares of the distances
  *
  * | tensor  | shape     | dtype                   | layout |
  * |---------|-----------|-------------------------|--------|
  * | unknown | [b, n, 3] | FLOAT, HALF or BFLOAT16 | any    |
- * | known   | [b, m, 3] | that of unknown         | any    |
- * | dist2   | [b, n, 3] | that of unknown         | any    |
+ * | known   | [b, m, 3] | as unknown              | any    |
+ * | dist2   | [b, n, 3] | as unknown              | any    |
  * | idx     | [b, n, 3] | INT32                   | any    |
  *
- * Units: coordinates are x, y, z; dist2 is in their unit squared. mmcv returns the square root of dist2.
- * Outputs: the call writes every element of dist2 and idx; the caller need not initialize them. A distance that is
- *   NaN or infinite, also by overflow, is none: where fewer than three known points are left, the remaining
- *   elements are infinity in dist2 and 0 in idx. With m = 0 all elements are; known and workspace are not read.
+ * Units: coordinates are x, y, z; dist2 is in the square of their unit. mmcv returns the square root of dist2.
+ * Outputs: the call writes every element of dist2 and idx; the caller need not initialize them. A NaN or infinite
+ *   distance, including overflow, excludes the known point: where fewer than three remain, the other elements are
+ *   infinity in dist2 and 0 in idx. With m = 0 this holds for all elements; known and workspace are not read.
  * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
  *   set. Each difference, square and sum is rounded to nearest even: for HALF to half, for FLOAT and BFLOAT16 to
- *   fp32. Distances of BFLOAT16 are compared in fp32 and rounded once, in dist2: those from 3.3962e38 on to
+ *   fp32. BFLOAT16 distances are compared in fp32 and rounded once, in dist2; distances from 3.3962e38 on become
  *   infinity.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: 0 for FLOAT with few known points, 12
@@ -1304,8 +1302,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
  *   suffices for every n and every number of threads.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      b or n is 0; workspace_size is less than the query returns, or workspace is null although that
- *                  is not 0
+ *   BAD_PARAM      b or n is 0; workspace_size is less than the query returns, or workspace is null although the
+ *                  size is not 0
  *   NOT_SUPPORTED  m is 2^31 or more: known points are numbered by int32
  *
  * Definition: MLU-OPS design document three_nn_forward; mmcv three_nn; PointNet++, arXiv:1706.02413. */
@@ -1331,11 +1329,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
  * |----------|-----------|-------------------------|--------|
  * | features | [B, C, M] | FLOAT, HALF or BFLOAT16 | ARRAY  |
  * | indices  | [B, N, 3] | INT32                   | ARRAY  |
- * | weights  | [B, N, 3] | that of features        | ARRAY  |
- * | output   | [B, C, N] | that of features        | ARRAY  |
+ * | weights  | [B, N, 3] | as features             | ARRAY  |
+ * | output   | [B, C, N] | as features             | ARRAY  |
  *
- * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: those of a point need not
- *   sum to 1.
+ * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: the three of a point need
+ *   not sum to 1.
  * Outputs: the call writes every element of output; the caller need not initialize it. NaN and infinity propagate
  *   through the products and additions.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set.
@@ -1356,8 +1354,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
     const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
     const void* weights, const mluOpTensorDescriptor_t output_desc, void* output);
 
-/* Three interpolate backward (PointNet++): adds the gradient of each interpolated point to those of the three
- * features that it was interpolated from.
+/* Three interpolate backward (PointNet++): adds the gradient of each interpolated point to the gradients of the
+ * three features that it was interpolated from.
  *
  *   grad_features[b,c,m] = sum over the points n and slots k of batch b with indices[b,n,k] = m
  *                          of grad_output[b,c,n] * weights[b,n,k]
@@ -1366,21 +1364,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
  * |---------------|-----------|-------------------------|--------|
  * | grad_output   | [B, C, N] | FLOAT, HALF or BFLOAT16 | ARRAY  |
  * | indices       | [B, N, 3] | INT32                   | ARRAY  |
- * | weights       | [B, N, 3] | that of grad_output     | ARRAY  |
- * | grad_features | [B, C, M] | that of grad_output     | ARRAY  |
+ * | weights       | [B, N, 3] | as grad_output          | ARRAY  |
+ * | grad_features | [B, C, M] | as grad_output          | ARRAY  |
  *
- * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: those of a point need not
- *   sum to 1.
+ * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: the three of a point need
+ *   not sum to 1.
  * Outputs: the call writes every element of grad_features; the caller need not initialize it. NaN and infinity
  *   propagate through the products and additions.
  * Determinism: the same bits in every run.
- *     native  products and sums are rounded in fp32, in the order of points and slots, starting at +0: for FLOAT
- *             bit-identical to the serial loop of the definition, for HALF and BFLOAT16 these sums rounded once,
- *             to nearest even; at every thread count
+ *     native  products and sums are rounded in fp32, in the order of points and slots, starting at +0: FLOAT is
+ *             bit-identical to the serial loop of the definition at every thread count; HALF and BFLOAT16 are its
+ *             sums, rounded once, to nearest even
  *     device  sums are in the order of tiles, slots and points: the last bits depend on the number of tasks and on
  *             the NRAM size
  * Memory: no workspace.
- *     native  with 48 channels or more and few features, the handle keeps about 30 bytes a point
+ *     native  the handle keeps about 30 bytes a point if there are 48 channels or more and few features
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
@@ -1420,7 +1418,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      kernel_h or kernel_w is not positive; feature is empty; channels * kernel_h * kernel_w exceeds
  *                  int64_t; workspace_size of the query is null; workspace_size is less than the query
- *                  returns, or workspace is null although that is not 0
+ *                  returns, or workspace is null although the size is not 0
  *   SUCCESS        also with mask_cnt = 0: data_col has no elements, and data pointers may be null
  *
  * Definition: MLU-OPS design document masked_im2col_forward; mmcv, masked_conv2d. */
@@ -1435,7 +1433,7 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
                          const int kernel_w, const int pad_h, const int pad_w, void* workspace,
                          const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void* data_col);
 
-/* Masked col2im forward (mmcv, RetinaNet): copies each column of a matrix to the pixel of its mask; the other
+/* Masked col2im forward (mmcv, RetinaNet): copies each column of a matrix to the pixel of its mask; all other
  * pixels are 0. masked_conv2d of mmcv calls mluOpMaskedIm2colForward, a matrix product, and this function.
  *
  *   im[0,c,mask_h_idx[k],mask_w_idx[k]] = col[c,k]
@@ -1472,7 +1470,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const size_t workspace_size,
     void* workspace, const mluOpTensorDescriptor_t im_desc, void* im);
 
-/* Dynamic point to voxel forward (mmcv dynamic_scatter, MVX-Net): finds the voxels that points are in, and reduces
+/* Dynamic point to voxel forward (mmcv dynamic_scatter, MVX-Net): finds the voxels that contain points and reduces
  * the features of the points of each voxel.
  *
  *   A point n has a voxel if no coordinate of coors[n] is negative. The V voxels are the distinct coordinates of
@@ -1483,7 +1481,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  *     voxel_num[0]          = V
  *     voxel_feats[v,c]      = MLUOP_REDUCE_DMAX: the maximum over the points n of voxel v of feats[n,c],
  *                             MLUOP_REDUCE_DSUM: their sum, MLUOP_REDUCE_DMEAN: their sum / voxel_points_count[v]
- *   coors[n] becomes (-1,-1,-1) for a point without voxel, as on the device: mmcv passes a copy.
+ *   coors[n] becomes (-1,-1,-1) for a point without a voxel, as on the device; mmcv passes a copy.
  *
  * | tensor             | shape | dtype | layout |
  * |--------------------|-------|-------|--------|
@@ -1495,11 +1493,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  * | voxel_points_count | [M]   | INT32 | any    |
  * | voxel_num          | [1]   | INT32 | any    |
  *
- * Units: coordinates count voxels, in the order of the caller; any int32 is valid. M is at least V, which no
- *   caller knows before: mmcv passes M = N.
+ * Units: coordinates count voxels, in the order of the caller; any int32 is valid. M must be at least V, which is
+ *   not known in advance: mmcv passes M = N.
  * Outputs: the call writes the first V rows of voxel_feats, voxel_coors and voxel_points_count, and every element
- *   of point2voxel_map; the other rows are unchanged. MLUOP_REDUCE_DSUM is an extension: MLU-OPS refuses it.
- *     max        starts at -infinity; NaN loses to every value; of zeros of either sign, the first remains
+ *   of point2voxel_map; the other rows are unchanged. MLUOP_REDUCE_DSUM is an extension: MLU-OPS rejects it.
+ *     max        starts at -infinity; NaN is never selected; among zeros of either sign, the first is selected
  *     sum, mean  NaN and infinity propagate through the additions
  *   C = 0: voxel_feats has no elements; the other outputs are as above. N = 0: voxel_num[0] is 0, every row is
  *   past V, and the workspace may be null. MLU-OPS leaves every output unchanged in both cases.
@@ -1507,12 +1505,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  * Determinism: the same bits at every thread count, in every run and on every instruction set. Sums are fp32,
  *   start at +0 and add the points of a voxel in ascending order; the mean is the sum divided by the count,
  *   rounded once.
- * Memory: a workspace, at any address, of the size that the query returns: 20 bytes a point, and at most 4 more
- *   and 513 KiB. It suffices for every M and every number of threads.
+ * Memory: a workspace, at any address, of the size that the query returns: 20 to 24 bytes a point and at most 513
+ *   KiB. It suffices for every M and every number of threads.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      reduce_type is not a valid enumerator; N < M, unless N is 0; M is below the number of voxels;
- *                  workspace_size is less than the query returns, or workspace is null although that is not 0
+ *                  workspace_size is less than the query returns, or workspace is null although the size is not 0
  *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
@@ -1535,10 +1533,10 @@ mluOpStatus_t MLUOP_WIN_API
 mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluOpTensorDescriptor_t feats_desc,
                                                 const mluOpTensorDescriptor_t coors_desc, size_t* workspace_size);
 
-/* Dynamic scatter backward (mmcv, MVX-Net): passes the gradients of voxels on to their points. For the maximum,
- * the gradient of each channel goes to the point that the maximum came from; for sum and mean, to all points.
+/* Dynamic scatter backward (mmcv, MVX-Net): distributes the gradients of voxels to their points. For the maximum,
+ * the gradient of each channel goes to the point with the maximum; for sum and mean, to all points of the voxel.
  *
- *   V = voxel_num[0]; the points of voxel v are those n with point2voxel_map[n] = v.
+ *   V = voxel_num[0]; voxel v contains the points n with point2voxel_map[n] = v.
  *   MLUOP_REDUCE_DMAX:
  *   source[v,c] = the smallest n of voxel v with feats[n,c] = voxel_feats[v,c]; there may be none
  *   grad_feats[n,c] = grad_voxel_feats[v,c] if point2voxel_map[n] = v and source[v,c] = n, else 0
@@ -1557,9 +1555,9 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  * | grad_feats         | [N,C] | FLOAT | any    |
  *
  * Units: a value of point2voxel_map is a voxel in [0, V), or -1 for a point without voxel: its row of grad_feats
- *   is 0. Voxels from V on are ignored. The mean reads the counts of the voxels that points have: at least 1, they
- *   need not be the numbers of these points. Maximum and sum read none. Sum and mean do not read feats and
- *   voxel_feats. They are extensions: MLU-OPS refuses them.
+ *   is 0. Voxels from V on are ignored. Only the mean reads counts, and only for voxels with points: they must be
+ *   at least 1 but need not equal the number of points. Only the maximum reads feats and voxel_feats. Sum and mean
+ *   are extensions: MLU-OPS rejects them.
  * Outputs: the call writes every element of grad_feats; the caller need not initialize it. The gradient of a
  *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit;
  *   quotients are rounded once.
@@ -1568,19 +1566,19 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  * Algorithm: sum and mean run native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns. It suffices for every M <= N and every
- *   number of threads, also those set after the query. Sum and mean need none: the query writes 0.
- *     native  at most C + 9 bytes a point and 1 KiB; the handle keeps up to 48 KiB for each task, above 16 tasks
+ *   number of threads, even one set after the query. Sum and mean need none: the query writes 0.
+ *     native  at most C + 9 bytes a point and 1 KiB; the handle keeps up to 48 KiB for each task; above 16 tasks,
  *             3 KiB times the number of tasks
- *     device  4 N C bytes: a point for each channel of each voxel
+ *     device  4 N C bytes: a point index for each channel of each voxel
  *
- * mluOpDynamicPointToVoxelBackward is the name of the same operator in later releases, and
- * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize that of its query, which checks all descriptors.
+ * mluOpDynamicPointToVoxelBackward is the name of the same operator in later releases; its query,
+ * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize, checks all descriptors.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; voxel_num[0] is outside [0, M]; a value of
- *                  point2voxel_map is below -1, or not below voxel_num[0], or, for the mean, the count of its
+ *                  point2voxel_map is below -1 or not below voxel_num[0]; for the mean, the count of a point's
  *                  voxel is below 1: the message names the first such point; workspace_size is less than the query
- *                  returns, or workspace is null although that is not 0; feats has 2^60 bytes or more: sums of
+ *                  returns, or workspace is null although the size is not 0; feats has 2^60 bytes or more: sums of
  *                  several such sizes fit int64_t
  *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *
@@ -1617,10 +1615,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const mluOpTensorDescriptor_t voxel_num_desc,
     size_t* workspace_size);
 
-/* Indice convolution forward (mmcv, CenterPoint): the sparse convolution of the rows of active sites. For each
- * offset of the filter a list of index pairs (the rulebook) states which input row adds to which output row.
+/* Indice convolution forward (mmcv, CenterPoint): sparse convolution of the rows of active sites. For each offset
+ * of the filter, a list of index pairs (the rulebook) states which input row contributes to which output row.
  *
- *   Letters of the filters' dimensions: Co, D, H, W, Ci; K = D * H * W offsets, k = (d * H + h) * W + w.
+ *   Dimensions of the filters: Co, D, H, W, Ci; K = D * H * W offsets, k = (d * H + h) * W + w.
  *
  *   features_out[o,co] = sum over the offsets k and the positions l < indice_num[k] with indice_pairs[k,1,l] = o,
  *                        and over ci, of features[indice_pairs[k,0,l],ci] * filters[co,d,h,w,ci]
@@ -1628,45 +1626,45 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  * | tensor       | shape                                     | dtype                   | layout |
  * |--------------|-------------------------------------------|-------------------------|--------|
  * | features     | [N, Ci]                                   | FLOAT, HALF or BFLOAT16 | ARRAY  |
- * | filters      | [Co, D, H, W, Ci]                         | that of features        | NDHWC  |
+ * | filters      | [Co, D, H, W, Ci]                         | as features             | NDHWC  |
  * |              | [Co, Ci, D, H, W]                         |                         | NCDHW  |
  * |              | [D, H, W, Ci, Co]                         |                         | ARRAY  |
  * | indice_pairs | [K, 2, N]                                 | INT32                   | ARRAY  |
  * | indice_num   | K numbers, on the host                    | int64_t                 |        |
- * | features_out | [num_act_out, Co]                         | that of features        | ARRAY  |
+ * | features_out | [num_act_out, Co]                         | as features             | ARRAY  |
  *
- * Units: indice_pairs[k,0,l] is a row of features, indice_pairs[k,1,l] one of features_out. The formula
- *   of the design document exchanges the two; all producers and consumers of such pairs (mmcv, spconv, the device)
- *   order them as here. A pair with a negative index is skipped, whatever its other index is. Pairs from
- *   indice_num[k] on are not read. Several pairs of an offset may name the same rows: each is added. sub_m states
- *   that the pairs are those of a submanifold convolution; the result does not depend on it.
- * Outputs: the call writes every element of features_out; the caller need not initialize it. Rows that no pair
- *   names are 0. NaN and infinity propagate through the products and additions.
- *   features or features_out without elements: SUCCESS, with zeros; MLU-OPS leaves features_out unchanged. Only
- *   the descriptors, the scalars, indice_num and the output's data pointer are then checked.
+ * Units: indice_pairs[k,0,l] is a row of features, indice_pairs[k,1,l] a row of features_out. The formula of the
+ *   design document exchanges the two; mmcv, spconv and the device order them as here. A pair with a negative
+ *   index is skipped, whatever its other index is. Pairs from indice_num[k] on are not read. Several pairs of an
+ *   offset may name the same rows: each is added. sub_m states that the pairs describe a submanifold
+ *   convolution; the result does not depend on it.
+ * Outputs: the call writes every element of features_out; the caller need not initialize it. Rows without a pair
+ *   are 0. NaN and infinity propagate through the products and additions.
+ *   If features or features_out is empty, the call writes zeros and returns SUCCESS; MLU-OPS leaves features_out
+ *   unchanged. Only the descriptors, the scalars, indice_num and the output's data pointer are then checked.
  * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. Instruction sets
  *   with fused multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4)
- *   twice: the bits depend on the instruction set. AVX512-BF16 (avx512bf16) multiplies BFLOAT16 as it is: the
- *   products of two consecutive ci are added to a sum by an instruction that rounds to nearest even, takes
- *   subnormal elements for 0 and replaces subnormal sums by 0. AMX (amx), with 16 channels or more, adds those of
- *   32 consecutive ci: of the even ones in order, of the odd ones in order, both from 0, then both to the sum.
- *   Before it is rounded, a sum of t products is within (t + 2) 2^-24 times the sum of their magnitudes, plus
- *   t 2^-126 and the products of subnormal elements.
- *     native  an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every
+ *   twice: the bits depend on the instruction set. AVX512-BF16 (avx512bf16) multiplies BFLOAT16 without
+ *   conversion: one instruction adds the products of two consecutive ci to a sum, rounds to nearest even, treats
+ *   subnormal elements as 0 and flushes subnormal sums to 0. AMX (amx), with 16 channels or more, works on 32
+ *   consecutive ci: it adds the products of even ci in order and the products of odd ci in order, both starting at
+ *   0, then adds both sums to the element. Before it is rounded, a sum of t products is within (t + 2) 2^-24 times
+ *   the sum of their magnitudes, plus t 2^-126 and the products of subnormal elements.
+ *     native  an element starts at 0 and products are added in the order of k, l and ci: the same bits at every
  *             thread count, in every run and with any NRAM size
  *     device  for each k, atomics add the sums over ci to the output in any order
  * Memory: a workspace, at any address, of the size that the query returns.
- *     native  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that indice_num counts; the
- *             handle keeps 4 bytes for each task and tile of the output
+ *     native  filters in fp32, Co rounded up to 16, and 5 bytes for each pair counted by indice_num; the handle
+ *             keeps 4 bytes for each task and tile of the output
  *     device  transposed filters | matmul result | gathered features | for HALF and BFLOAT16 fp32 sums; the handle
  *             keeps 8 bytes an offset
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more: the size of the workspace fits int64_t;
  *                  num_act_out is not dim 0 of features_out; inverse or sub_m is neither 0 nor 1; indice_num is
- *                  null, or one of its numbers outside [0, N]; an index is not below the number of rows of its
+ *                  null, or an element of it is outside [0, N]; an index is not below the number of rows of its
  *                  tensor: the message names the first such element [k, 0 or 1, l] and its value; workspace_size
- *                  is less than the query returns, or workspace is null although that is not 0
+ *                  is less than the query returns, or workspace is null although the size is not 0
  *   NOT_SUPPORTED  filters does not have 5 dimensions, or has another layout; inverse is 1; features or
  *                  features_out has 2^31 rows or more, or indice_num counts 2^31 pairs or more: rows and pairs are
  *                  numbered by int32. (MLU-OPS allows 1,000,000 rows of features.)
@@ -1699,7 +1697,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  * | tensor       | shape                                     | dtype                   | layout        |
  * |--------------|-------------------------------------------|-------------------------|---------------|
  * | output_grad  | [Y, Co]                                   | FLOAT, HALF or BFLOAT16 | ARRAY         |
- * | filters      | [Co, D, H, W, Ci]                         | that of output_grad     | NDHWC         |
+ * | filters      | [Co, D, H, W, Ci]                         | as output_grad          | NDHWC         |
  * |              | [Co, Ci, D, H, W]                         |                         | NCDHW         |
  * |              | [D, H, W, Ci, Co]                         |                         | ARRAY         |
  * |              | [Co, H, W, Ci]                            |                         | NHWC          |
@@ -1707,31 +1705,31 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  * |              | [H, W, Ci, Co]                            |                         | HWCN or ARRAY |
  * | indice_pairs | [K, 2, L]                                 | INT32                   | ARRAY         |
  * | indice_num   | K numbers, on the host                    | int64_t                 |               |
- * | input_grad   | [L, Ci]                                   | that of output_grad     | ARRAY         |
+ * | input_grad   | [L, Ci]                                   | as output_grad          | ARRAY         |
  *
- * Units: those of mluOpIndiceConvolutionForward, of which features are the rows of input_grad here. A pair with a
- *   negative index is skipped, whatever its other index is. Several pairs of an offset may name the same rows:
- *   each is added.
- * Outputs: the call writes every element of input_grad; the caller need not initialize it. Rows that no pair names
- *   are 0. NaN and infinity propagate through the products and additions.
- *   A tensor without elements: SUCCESS, with zeros; MLU-OPS leaves input_grad unchanged. Only the descriptors, the
- *   scalars, indice_num and the output's data pointer are then checked.
+ * Units: as mluOpIndiceConvolutionForward, with input_grad in place of features. A pair with a negative index is
+ *   skipped, whatever its other index is. Several pairs of an offset may name the same rows: each is added.
+ * Outputs: the call writes every element of input_grad; the caller need not initialize it. Rows without a pair are
+ *   0. NaN and infinity propagate through the products and additions.
+ *   If a tensor is empty, the call writes zeros and returns SUCCESS; MLU-OPS leaves input_grad unchanged. Only the
+ *   descriptors, the scalars, indice_num and the output's data pointer are then checked.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. An element starts
- *   at 0 and adds its products in the order of k, l and co: the same bits at every thread count, in every run and
+ *   at 0 and products are added in the order of k, l and co: the same bits at every thread count, in every run and
  *   with any NRAM size. Instruction sets with fused multiply-adds round a product and its addition once, others
- *   twice. AVX512-BF16 and AMX add the products of 2 or 32 consecutive co as in the forward operator.
+ *   twice. AVX512-BF16 and AMX add products of 2 or 32 consecutive co as in the forward operator.
  * Memory: a workspace, at any address, of the size that the query returns: filters in fp32, Ci rounded up to 16,
- *   and 5 bytes for each of the pairs that indice_num counts. The handle keeps 4 bytes for each task and tile of
- *   the output.
+ *   and 5 bytes for each pair counted by indice_num. The handle keeps 4 bytes for each task and tile of the
+ *   output.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters has another layout, a number of dimensions that its layout does not have, or 2^56 bytes
  *                  or more: the size of the workspace fits int64_t; inverse or sub_m is neither 0 nor 1;
- *                  indice_num is null, or one of its numbers outside [0, L]; sub_m is 1, no tensor is empty, and L
- *                  is not Y, K is even, or indice_num[K / 2] is not the maximum; an index is not below the number
- *                  of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its value;
- *                  workspace_size is less than the query returns, or workspace is null although that is not 0
+ *                  indice_num is null, or an element of it is outside [0, L]; sub_m is 1, no tensor is empty, and
+ *                  L is not Y, K is even, or indice_num[K / 2] is not the maximum; an index is not below the
+ *                  number of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its
+ *                  value; workspace_size is less than the query returns, or workspace is null although the size is
+ *                  not 0
  *   NOT_SUPPORTED  inverse is 1; input_grad or output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs
  *                  or more: rows and pairs are numbered by int32. (MLU-OPS allows 1,000,000 rows of input_grad,
  *                  and pairs of an offset up to min(L, Y).)
@@ -1763,35 +1761,35 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  * | tensor       | shape                                     | dtype                   | layout |
  * |--------------|-------------------------------------------|-------------------------|--------|
  * | features     | [L, Ci]                                   | FLOAT, HALF or BFLOAT16 | ARRAY  |
- * | output_grad  | [Y, Co]                                   | that of features        | ARRAY  |
+ * | output_grad  | [Y, Co]                                   | as features             | ARRAY  |
  * | indice_pairs | [K, 2, L]                                 | INT32                   | ARRAY  |
  * | indice_num   | K numbers, on the host                    | int64_t                 |        |
- * | filters_grad | [D, H, W, Ci, Co] or [H, W, Ci, Co]       | that of features        | any    |
+ * | filters_grad | [D, H, W, Ci, Co] or [H, W, Ci, Co]       | as features             | any    |
  *
- * Units: those of mluOpIndiceConvolutionForward. The dimensions of filters_grad are read by their position,
- *   whatever its layout is. A pair with a negative index is skipped, whatever its other index is. Several pairs of
- *   an offset may name the same rows: each is added. sub_m is not read.
+ * Units: as mluOpIndiceConvolutionForward. The dimensions of filters_grad are read by position, whatever its
+ *   layout. A pair with a negative index is skipped, whatever its other index is. Several pairs of an offset may
+ *   name the same rows: each is added. sub_m is not read.
  * Outputs: the call writes every element of filters_grad; the caller need not initialize it. Offsets without pairs
  *   are 0. NaN and infinity propagate through the products and additions.
- *   A tensor without elements: SUCCESS, with zeros; MLU-OPS leaves filters_grad unchanged. Only the descriptors,
- *   the scalars, indice_num and the output's data pointer are then checked.
+ *   If a tensor is empty, the call writes zeros and returns SUCCESS; MLU-OPS leaves filters_grad unchanged. Only
+ *   the descriptors, the scalars, indice_num and the output's data pointer are then checked.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. The pairs of an
- *   offset are divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment
- *   starts at 0 and adds its products in the order of l; the sums of the segments are added in their order: the
+ *   offset are divided into segments by their number and the sizes of the tensors alone. The sum of a segment
+ *   starts at 0 and products are added in the order of l; then the sums of the segments are added in order: the
  *   same bits at every thread count, in every run and with any NRAM size. Instruction sets with fused
- *   multiply-adds round a product and its addition once, others twice. AVX512-BF16 and AMX add the products of 2
- *   or 32 consecutive l as in the forward operator; NRAM of less than 8 KiB has no room for the 32.
- * Memory: a workspace, at any address, of the size that the query returns: the fp32 sums of the segments of
- *   offsets that have several, at most 512 matrices of Ci x Co. The handle keeps 32 bytes for each segment and 12
- *   an offset.
+ *   multiply-adds round a product and its addition once, others twice. AVX512-BF16 and AMX add products of 2 or 32
+ *   consecutive l as in the forward operator; AMX needs at least 8 KiB of NRAM.
+ * Memory: a workspace, at any address, of the size that the query returns: fp32 sums of the segments of each
+ *   offset with several segments, at most 512 matrices of Ci x Co. The handle keeps 32 bytes a segment and 12
+ *   bytes an offset.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters_grad has neither 4 nor 5 dimensions, or 2^56 bytes or more: the size of the workspace
- *                  fits int64_t; inverse is not 0; indice_num is null, or one of its numbers outside [0, L]; an
+ *                  fits int64_t; inverse is not 0; indice_num is null, or an element of it is outside [0, L]; an
  *                  index is not below the number of rows of its tensor: the message names the first such element
  *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
- *                  null although that is not 0
+ *                  null although the size is not 0
  *   NOT_SUPPORTED  features or output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more: rows
  *                  and pairs are numbered by int32. (MLU-OPS allows 1,000,000 rows of features.)
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
@@ -1818,14 +1816,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  * filter the index pairs (the rulebook) that mluOpIndiceConvolutionForward reads.
  *
  *   (Kd, Kh, Kw) = filter_space; K = Kd * Kh * Kw offsets, k = (kd * Kh + kh) * Kw + kw.
- *   Input site l contributes through offset k to the cell o of output_space, of the same batch, with
- *     o * stride = indices[l] + pad - k * dilation   along each axis, if there is one.
+ *   Input site l contributes through offset k to the cell o of output_space, in the same batch, for which o *
+ *     stride = indices[l] + pad - k * dilation along each axis, if such a cell exists.
  *
  *   sub_m = 0: the output sites are all these cells; out_indices lists them in ascending order of
  *              (batch, d, h, w). The pair of l and k is (l, row of o).
- *   sub_m = 1: the output sites are the input sites; out_indices is a copy of indices. The pair of l and k is
- *              (l, row of o), if o is an input site. The padding is the one given, as in MLU-OPS and mmcv on its
- *              devices: the usual convolution has pad = filter_space / 2.
+ *   sub_m = 1: the output sites are the input sites; out_indices is a copy of indices. The pair of l and k is (l,
+ *              row of o), if o is an input site. pad is used as given, as in MLU-OPS and in mmcv on its devices: a
+ *              centered filter needs pad = filter_space / 2.
  *
  * | tensor       | shape                        | dtype |
  * |--------------|------------------------------|-------|
@@ -1837,30 +1835,32 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  *
  * Units: coordinates count cells of input_space and output_space. output_space need not follow from the other
  *   extents: cells outside it are not output sites. indices may be in any order. Repeated sites are separate rows:
- *   each has its pairs, and with sub_m the row of a cell is the first of them, at every offset. (spconv: the same,
- *   but the middle offset pairs each row with itself. mmcv: any of them. MLU-OPS: any, its reference code the
- *   last.) So L and capacity may exceed the cells of the spaces, which MLU-OPS refuses.
- * Outputs: indice_num[k] pairs of offset k come first, in ascending order of their input rows: indice_pairs[k,0,:]
- *   are input rows, indice_pairs[k,1,:] output rows; the rest of both is -1. The rows of out_indices past the last
- *   output site are unchanged. The number of output sites is stored in sparse_conv_desc, also with sub_m, for
- *   mluOpGetSparseConvolutionNumActOut: the number of rows written. (The code of MLU-OPS may be off by one and
- *   does not store it with sub_m.) A call writes to its descriptor: concurrent calls require different ones.
- *   L = 0: there are no output sites and no pairs; indice_num is 0, and the workspace may be null. MLU-OPS leaves
+ *   each has its own pairs, and with sub_m the output row of a repeated cell is its first row at every offset.
+ *   (spconv: the same, but the middle offset pairs each row with itself. mmcv and MLU-OPS: any of the rows; the
+ *   reference code of MLU-OPS: the last.) L and capacity may therefore exceed the number of cells, which MLU-OPS
+ *   rejects.
+ * Outputs: offset k has indice_num[k] pairs, in ascending order of their input rows: indice_pairs[k,0,:] holds
+ *   input rows, indice_pairs[k,1,:] output rows; the remaining elements are -1. The rows of out_indices past the
+ *   last output site are unchanged. The number of output sites, which is the number of rows written, is stored in
+ *   sparse_conv_desc for mluOpGetSparseConvolutionNumActOut, also with sub_m. (The code of MLU-OPS may be off by
+ *   one and does not store it with sub_m.) A call writes to its descriptor: concurrent calls require different
+ *   descriptors.
+ *   L = 0: there are no output sites or pairs, indice_num is 0, and the workspace may be null. MLU-OPS leaves
  *   indice_num unchanged if L = 0, and every output if capacity = 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
- * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes
- *   for each output site that there may be, at most capacity and K * L of them (sub_m: L); 24 bytes for each row
- *   of indices (sub_m: 28); 16 bytes for each 4096 cells of batch_size x output_space, or, where that would exceed
- *   the bytes of the tensors, 34 bytes more for each output site; 4 bytes for each offset of the filter and 2048
- *   rows of indices; and at most 1280 KiB.
+ * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes for
+ *   each possible output site, at most min(capacity, K * L) of them (sub_m: L); 24 bytes for each row of indices
+ *   (sub_m: 28); 16 bytes for each 4096 cells of batch_size x output_space, or, where this would exceed the bytes
+ *   of the tensors, 34 bytes more for each output site; 4 bytes for each offset of the filter and 2048 rows of
+ *   indices; and at most 1280 KiB.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      sparse_conv_desc is null or not set; along an axis both stride and dilation exceed 1, a rule of
  *                  MLU-OPS, mmcv and spconv; with sub_m: input_space is not output_space, a stride or dilation
  *                  is not 1, or capacity is below L; a row of indices is not within batch_size and input_space:
  *                  the message names the first such row; capacity is below the number of output sites;
- *                  workspace_size is less than the query returns, or workspace is null although that is not 0
+ *                  workspace_size is less than the query returns, or workspace is null although the size is not 0
  *   NOT_SUPPORTED  L or the number of output sites is 2^31 or more: rows are numbered by int32; batch_size x
  *                  output_space exceeds 2^62 cells: cells are numbered by int64. (MLU-OPS allows 1,000,000 sites
  *                  and 4096 offsets.)
@@ -1890,47 +1890,46 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
 /* Deformable convolution, forward: DCNv1, and with mask DCNv2. Its gradients are mluOpDCNBackwardData and
  * mluOpDCNBackwardWeight.
  *
- *   K = kh * kw offsets k = i kw + j of the filter, dg = deformable_group, g = conv_group. Each of the dg groups
- *   of Ci / dg consecutive channels of input has positions of its own, where an output pixel reads it:
+ *   K = kh * kw filter offsets k = i kw + j, dg = deformable_group, g = conv_group. Each of the dg groups of Ci /
+ *   dg consecutive channels of input has its own sampling positions. For group d they are
  *     y = ho * stride[0] - pad[0] + i * dilation[0] + offset[n,ho,wo,2 (d K + k)]
  *     x = wo * stride[1] - pad[2] + j * dilation[1] + offset[n,ho,wo,2 (d K + k) + 1]
- *   sample[k,c] = mask[n,ho,wo,d K + k] * the bilinear interpolation of input[n,:,:,c] at (y, x), of the four
- *     pixels around it; those outside of the image count as 0, and so does the sample unless -1 < y < H and -1 < x
- *     < W
+ *   sample[k,c] = mask[n,ho,wo,d K + k] * the bilinear interpolation of input[n,:,:,c] at (y, x) from the four
+ *     pixels around it; pixels outside the image count as 0. The sample is 0 unless -1 < y < H and -1 < x < W.
  *   output[n,ho,wo,co] = bias[co] + sum over k and the channels c of the group of co of
  *     filter[co,i,j,c - first c] * sample[k,c]
  *
  * | tensor | shape                   | dtype                   | layout |
  * |--------|-------------------------|-------------------------|--------|
  * | input  | [N, H, W, Ci]           | FLOAT, HALF or BFLOAT16 | NHWC   |
- * | offset | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
- * | mask   | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
- * | filter | [Co, kh, kw, Ci / g]    | that of input           | NHWC   |
- * | bias   | [Co]                    | that of input           | any    |
- * | output | [N, Ho, Wo, Co]         | that of input           | NHWC   |
+ * | offset | [N, Ho, Wo, dg * K * 2] | as input                | NHWC   |
+ * | mask   | [N, Ho, Wo, dg * K]     | as input                | NHWC   |
+ * | filter | [Co, kh, kw, Ci / g]    | as input                | NHWC   |
+ * | bias   | [Co]                    | as input                | any    |
+ * | output | [N, Ho, Wo, Co]         | as input                | NHWC   |
  *
  * Units: positions and offsets count pixels of input. Ho = (H + pad[0] + pad[1] - dilation[0] * (kh - 1) - 1) /
  *   stride[0] + 1, rounded down; Wo likewise, with pad[2] and pad[3].
- * Optional: mask_desc and mask are null for a mask of 1, bias_desc and bias for a bias of 0. A descriptor of the
- *   shape [0] stands for null.
- * Outputs: the call writes every element; the caller need not initialize them. A position that is NaN is outside
- *   of the image. NaN and infinity propagate through products and sums.
+ * Optional: null mask_desc and mask stand for a mask of 1, null bias_desc and bias for a bias of 0. A descriptor
+ *   of shape [0] is equivalent to null.
+ * Outputs: the call writes every element; the caller need not initialize them. A NaN position is outside the
+ *   image. NaN and infinity propagate through products and sums.
  * Determinism: the same bits at every thread count on one instruction set. Instruction sets with fused
  *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice.
- *   Positions are computed in fp32, rounded after the addition of the offset; sums start with the bias and add, in
- *   fp32, the products of ascending k, and of ascending c for each. For HALF and BFLOAT16 they are rounded once,
- *   at the end, to nearest even. AVX512-BF16 adds two consecutive products of BFLOAT16 at a time, as
- *   mluOpIndiceConvolutionForward describes, to a bias that counts as 0 if it is subnormal. Samples are first
- *   rounded to bfloat16, to nearest even, which changes a sum by up to 2^-8 times the sum of the magnitudes of its
- *   products; samples from 3.3962e38 on become infinite.
+ *   Positions are computed in fp32 and rounded after the offset is added. Sums start with the bias and add
+ *   products in fp32, in ascending order of k, then c. For HALF and BFLOAT16 the sum is rounded once, at the end,
+ *   to nearest even. AVX512-BF16 adds two consecutive BFLOAT16 products at a time, as
+ *   mluOpIndiceConvolutionForward describes; a subnormal bias counts as 0. Samples are first rounded to bfloat16,
+ *   to nearest even, which changes a sum by up to 2^-8 times the sum of the magnitudes of its products; samples
+ *   from 3.3962e38 on become infinite.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, rows of Co / g
  *   padded to multiples of 16.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      dcn_desc is null or not set; a dimension is 0; Ci is not a multiple of dg and of g, Co of g, or
- *                  N of im2col_step; the filter exceeds the padded input; workspace_size is less than the query
- *                  returns, or workspace is null
+ *   BAD_PARAM      dcn_desc is null or not set; a dimension is 0; Ci is not a multiple of dg and g, Co not a
+ *                  multiple of g, or N not a multiple of im2col_step; the filter exceeds the padded input;
+ *                  workspace_size is less than the query returns, or workspace is null
  *   NOT_SUPPORTED  H * W is 2^31 or more: pixels are numbered by int32
  *
  * Definition: MLU-OPS header, mluOpDCNForward; mmcv deform_conv_forward and modulated_deform_conv_forward;
@@ -1961,40 +1960,40 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *   grad_offset       = mask * the sum over the channels c of d of (the slope of the interpolation along y, or x)
  *                       * G[k,c]
  *   grad_mask         = sum over the channels c of d of (the interpolation of input[n,:,:,c]) * G[k,c]
- *   The slope along y is that from floor(y) to floor(y) + 1, along x likewise.
+ *   The slope along y is taken from floor(y) to floor(y) + 1; along x likewise.
  *
  * | tensor      | shape                   | dtype                   | layout |
  * |-------------|-------------------------|-------------------------|--------|
  * | input       | [N, H, W, Ci]           | FLOAT, HALF or BFLOAT16 | NHWC   |
- * | offset      | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
- * | mask        | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
- * | filter      | [Co, kh, kw, Ci / g]    | that of input           | NHWC   |
- * | grad_output | [N, Ho, Wo, Co]         | that of input           | NHWC   |
- * | grad_input  | [N, H, W, Ci]           | that of input           | NHWC   |
- * | grad_offset | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
- * | grad_mask   | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
+ * | offset      | [N, Ho, Wo, dg * K * 2] | as input                | NHWC   |
+ * | mask        | [N, Ho, Wo, dg * K]     | as input                | NHWC   |
+ * | filter      | [Co, kh, kw, Ci / g]    | as input                | NHWC   |
+ * | grad_output | [N, Ho, Wo, Co]         | as input                | NHWC   |
+ * | grad_input  | [N, H, W, Ci]           | as input                | NHWC   |
+ * | grad_offset | [N, Ho, Wo, dg * K * 2] | as input                | NHWC   |
+ * | grad_mask   | [N, Ho, Wo, dg * K]     | as input                | NHWC   |
  *
- * Units: as those of mluOpDCNForward.
- * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1. A descriptor of the shape [0]
- *   stands for null.
+ * Units: as mluOpDCNForward.
+ * Optional: null mask_desc, mask, grad_mask_desc and grad_mask stand for a mask of 1. A descriptor of shape [0] is
+ *   equivalent to null.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
- *   products and sums: a mask of NaN makes the gradients of its offset NaN, an infinite one infinite, or NaN if
- *   the sum is 0. A sample at a position outside of the image, or of NaN, has no pixels: its grad_offset and
- *   grad_mask are 0, whatever the mask is. (mmcv's kernels multiply this 0 by the mask.)
- * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
- *   grad_input add the output pixels in ascending order, in fp32; sums over channels add those of ranges of up to
- *   64 channels, then the ranges in ascending order. For HALF and BFLOAT16 sums are rounded once, at the end, to
+ *   products and sums: a NaN mask makes the gradients of its offset NaN; an infinite mask makes them infinite, or
+ *   NaN if the sum is 0. A sample at a NaN position or outside the image has no pixels: its grad_offset and
+ *   grad_mask are 0, whatever the mask. (mmcv's kernels multiply this 0 by the mask.)
+ * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: grad_input adds the
+ *   output pixels in ascending order, in fp32; sums over channels are formed over ranges of up to 64 channels,
+ *   then the ranges are added in ascending order. For HALF and BFLOAT16 sums are rounded once, at the end, to
  *   nearest even. AVX512-BF16 adds the products of two consecutive co to G at a time, as
  *   mluOpIndiceConvolutionForward describes; G is fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
- *   mluOpDCNForward, and 12 bytes an element of mask for each range of 64 channels of a deformable group; of 32
- *   channels if all images together have fewer than 4 ranges of 64. The handle keeps 1 byte an output pixel, and
- *   for HALF and BFLOAT16 up to 320 bytes a pixel of an image for each task or, if these are fewer, each range of
+ * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as in
+ *   mluOpDCNForward, and 12 bytes an element of mask for each range of 64 channels of a deformable group (32
+ *   channels if all images together have fewer than 4 ranges of 64). The handle keeps 1 byte an output pixel; for
+ *   HALF and BFLOAT16 also up to 320 bytes a pixel of an image for each task or, if fewer, for each range of
  *   channels of an image.
  *
  * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns, and
- *   BAD_PARAM      one of mask and grad_mask is null, but not the other
+ *   BAD_PARAM      exactly one of mask and grad_mask is null
  *
  * Definition: MLU-OPS header, mluOpDCNBackwardData; mmcv deform_conv_backward_input and
  *   modulated_deform_conv_backward. */
@@ -2027,22 +2026,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * | tensor      | shape                   | dtype                   | layout |
  * |-------------|-------------------------|-------------------------|--------|
  * | input       | [N, H, W, Ci]           | FLOAT, HALF or BFLOAT16 | NHWC   |
- * | offset      | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
- * | mask        | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
- * | grad_output | [N, Ho, Wo, Co]         | that of input           | NHWC   |
- * | grad_filter | [Co, kh, kw, Ci / g]    | that of input           | NHWC   |
- * | grad_bias   | [Co]                    | that of input           | any    |
+ * | offset      | [N, Ho, Wo, dg * K * 2] | as input                | NHWC   |
+ * | mask        | [N, Ho, Wo, dg * K]     | as input                | NHWC   |
+ * | grad_output | [N, Ho, Wo, Co]         | as input                | NHWC   |
+ * | grad_filter | [Co, kh, kw, Ci / g]    | as input                | NHWC   |
+ * | grad_bias   | [Co]                    | as input                | any    |
  *
- * Units: as those of mluOpDCNForward.
- * Optional: mask_desc and mask are null for a mask of 1, grad_bias_desc and grad_bias without bias. A descriptor
- *   of the shape [0] stands for null.
+ * Units: as mluOpDCNForward.
+ * Optional: null mask_desc and mask stand for a mask of 1, null grad_bias_desc and grad_bias for no bias. A
+ *   descriptor of shape [0] is equivalent to null.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
  *   products and sums.
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output
- *   pixels in ascending order, in fp32; where the filters are few, those of up to 128 segments of the pixels, then
- *   the segments in ascending order. For HALF and BFLOAT16 they are rounded once, at the end, to nearest even.
- *   AVX512-BF16 adds the products of two consecutive output pixels of a segment at a time, as
- *   mluOpIndiceConvolutionForward describes; samples are rounded as in mluOpDCNForward.
+ *   pixels in ascending order, in fp32. Where there are few filters, the pixels are divided into up to 128
+ *   segments, whose sums are added in ascending order. For HALF and BFLOAT16 the result is rounded once, at the
+ *   end, to nearest even. AVX512-BF16 adds the products of two consecutive output pixels of a segment at a time,
+ *   as mluOpIndiceConvolutionForward describes; samples are rounded as in mluOpDCNForward.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,
  *   if there are several.

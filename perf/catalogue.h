@@ -11,7 +11,8 @@ namespace mluop::perf {
 
 // Substrings of the names of a case, of which the empty string selects all; names of data types and algorithms.
 struct Filter {
-  // Only the representative case of each operator, in float or int32, in each of its algorithms, and the networks.
+  // Only the representative case of each operator, in float or int32, with each of its algorithms, and the
+  // networks.
   bool representative = false;
   std::string op, name;
   std::vector<std::string> dtypes{"float", "half", "bfloat16", "int32"};

@@ -11,8 +11,8 @@
 namespace mluop::perf {
 namespace {
 
-// bytes_per_second follows from the time that Google Benchmark measures, the others from the interleaved
-// measurement of the suite.
+// Google Benchmark's time determines bytes_per_second; the other counters come from the suite's interleaved
+// measurement.
 void set_counters(benchmark::State& state, const Result& result) {
   const Figures figures(result);
   state.SetBytesProcessed(state.iterations() * (result.work.read_bytes + result.work.write_bytes));
@@ -43,13 +43,13 @@ int run_google_benchmark(const std::vector<CaseSpec>& cases, const Options& opti
   const Settings settings{options.sizes.front(), options.threads.front(), {Cache::kWarm}};
   double fma_peak = 0;
   bool has_failed = false;
-  // Google Benchmark calls a benchmark several times; its case is prepared, verified and measured once.
+  // Google Benchmark calls a benchmark several times; its case is prepared, verified and measured only once.
   const CaseSpec* current = nullptr;
   MeasuredCase measured;
   const auto run = [&](const CaseSpec& spec, benchmark::State& state) {
     if (current != &spec) {
       current = &spec;
-      measured = {};  // frees the memory of the case before
+      measured = {};  // frees the memory of the previous case
       if (fma_peak == 0) fma_peak = measure_fma_peak(settings.threads);
       std::cerr << title(spec) << ':';
       measured = measure(spec, settings, std::cerr);

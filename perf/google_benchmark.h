@@ -7,8 +7,8 @@
 
 namespace mluop::perf {
 
-// Runs those of the cases that --benchmark_filter selects, with one benchmark "operator/case/dtype/algorithm" for
-// each. Returns the exit status of the program.
+// Runs the cases that --benchmark_filter selects, one benchmark "operator/case/dtype/algorithm" each. Returns the
+// exit status of the program.
 int run_google_benchmark(const std::vector<CaseSpec>& cases, const Options& options);
 
 }  // namespace mluop::perf

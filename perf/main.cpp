@@ -27,7 +27,7 @@ namespace {
 
 Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
   Report report{describe_machine(), {}};
-  // Measured before and after the cases: the first measurement may be too low, as the threads have just started.
+  // Measured before and after the cases, because the first measurement may be too low while threads start.
   const auto measure_fma_peaks = [&] {
     std::cerr << "measuring the FMA peak ..." << std::flush;
     for (const int threads : options.threads) {
@@ -82,8 +82,8 @@ void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
   }
 }
 
-// Writes a table of rows of calls that are not timed: make_rows(spec, size, numbers of tasks, progress) are those
-// of a case. Networks are left out, whose calls are several.
+// Writes a table of calls that are not timed. make_rows(spec, size, numbers of tasks, progress) makes the rows of
+// a case. Networks are excluded, because a call of a network consists of several calls.
 template <class Row>
 int show_rows(std::vector<CaseSpec> cases, const Options& options,
               std::vector<Row> (*make_rows)(const CaseSpec&, double, std::span<const int>, std::ostream&),
@@ -105,7 +105,7 @@ int show_rows(std::vector<CaseSpec> cases, const Options& options,
 }
 
 int show_scaling_model(const std::vector<CaseSpec>& cases, const Options& options) {
-  // Read when a handle is made.
+  // Read when a handle is created.
   setenv("MLUOP_OMP_MAX_THREADS", "1", 1);
   return show_rows(cases, options, scaling_rows, write_scaling_table);
 }

@@ -93,19 +93,19 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   const auto threads =
       list("--threads", options.threads, "<n,...>", "Run each case with n threads, e.g. 1,2,4", thread_numbers);
   const auto tasks = list("--tasks", options.tasks, "<n,...>",
-                          "Show the division of work over n tasks, do not time the cases", thread_numbers);
+                          "Show the division of work over n tasks instead of timing", thread_numbers);
   const auto model = app.add_flag("--scaling-model", options.scaling_model,
-                                  "Model more cores than the machine has: 1, 2, 4, ..., 64, or those of --tasks")
+                                  "Model 1, 2, 4, ..., 64 cores, or the numbers of --tasks")
                          ->disable_flag_override();
   list("--size", sizes, "<n,...>", "Run each case at n times the network size, e.g. 1/8,2",
        CLI::Validator(require_size, ""));
-  const auto caches =
-      text("--cache", cache, "<warm|cold|both>", "Caches: as the previous call left them, flushed, or both")
-          ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
-  const auto list_cases =
-      app.add_flag("--list", options.list, "List the selected cases, do not run them")->disable_flag_override();
+  const auto caches = text("--cache", cache, "<warm|cold|both>",
+                           "Caches: as the previous call left them (warm), flushed (cold), or both")
+                          ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
+  const auto list_cases = app.add_flag("--list", options.list, "List the selected cases without running them")
+                              ->disable_flag_override();
   const auto dump =
-      text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files, do not run the cases");
+      text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files without running the cases");
   const auto json = text("--json", options.json, "<file>", "Write all results with every sample");
   const auto compare =
       text("--compare", options.compare, "<old> [<new>]", "Compare this run, or the run <new>, with the run <old>")

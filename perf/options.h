@@ -13,7 +13,7 @@ namespace mluop::perf {
 inline constexpr int kFailure = 1;
 inline constexpr int kBadUsage = 2;
 
-// Empty values are not given.
+// Options that are not given are empty.
 struct Options {
   Filter filter;
   std::vector<int> threads, tasks;

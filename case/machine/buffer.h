@@ -16,7 +16,7 @@ namespace mluop::machine {
 
 inline constexpr int64_t kLineBytes = 64, kLineWords = kLineBytes / int64_t{sizeof(uint64_t)};
 
-// [count] elements, initialized to zero. Each thread of the team touches its share first.
+// [count] elements, initialized to zero. Each thread of the team first touches its share.
 template <class T>
 class Buffer {
  public:
@@ -39,7 +39,7 @@ class Buffer {
   std::unique_ptr<T[], Release> memory_;
 };
 
-// Uniform in [-1, 1). The values depend on the seed only, not on the number of threads.
+// Uniform in [-1, 1). The values depend only on the seed, not on the number of threads.
 inline void fill_uniform(std::span<float> values, uint64_t seed) {
   parallel_for(static_cast<int64_t>(values.size()), [=](int64_t i) {
     // SplitMix64 of seed and position.
@@ -50,7 +50,7 @@ inline void fill_uniform(std::span<float> values, uint64_t seed) {
   });
 }
 
-// The same values, rounded to T, a type of 16 bits.
+// The same values, rounded to T, a 16-bit type.
 template <class T>
 void fill_uniform(std::span<T> values, uint64_t seed) {
   Buffer<float> floats(static_cast<int64_t>(values.size()));

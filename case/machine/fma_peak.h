@@ -3,7 +3,7 @@
 
 namespace mluop::machine {
 
-// Returns the floating-point operations per second of `threads` threads together, the maximum over several short
+// Returns the total floating-point operations per second of `threads` threads, the maximum over several short
 // runs. Takes a fraction of a second.
 double measure_fma_peak(int threads);
 

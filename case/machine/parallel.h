@@ -24,7 +24,7 @@ void parallel(int threads, const Body& body) {
 // 1)).
 inline int64_t share(int64_t total, int threads, int64_t id) { return total * id / threads; }
 
-// Runs body(i) for each i in [0, total), with consecutive ones on each of thread_count() threads.
+// Runs body(i) for each i in [0, total); each of thread_count() threads runs consecutive values.
 template <class Body>
 void parallel_for(int64_t total, const Body& body) {
   const int threads = thread_count();

@@ -19,13 +19,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Granularity at which reads and writes alternate, in lines of the larger side.
 constexpr int64_t kStepLines = 4096 / kLineBytes;
 
-// What one thread reads and writes.
+// The reads and writes of one thread.
 template <bool kNonTemporal>
 HWY_INLINE uint64_t stream(const uint64_t* source, int64_t read_lines, uint64_t* target, int64_t written_lines) {
   const hn::CappedTag<uint64_t, kLineWords> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t steps = (std::max(read_lines, written_lines) + kStepLines - 1) / kStepLines;
-  // An AMD EPYC writes lines of zeros to memory 1.8 times as fast as others: the sum that is written is not 0.
+  // An AMD EPYC writes lines of zeros to memory 1.8 times as fast as other lines, so the sum written is not 0.
   auto sum0 = hn::Set(d, 1), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
   int64_t read = 0, written = 0;
   for (int64_t step = 1; step <= steps; ++step) {

@@ -13,8 +13,8 @@ enum class Stores { kOrdinary, kNonTemporal };
 
 // Reads and writes as many bytes as the call must, rounded up to cache lines. Reads and writes are interleaved in
 // proportion; each thread streams its share in address order with the widest vectors. Reads `source`, an input of
-// the case, if it is large enough and aligned to a cache line, otherwise a buffer of its own: on virtual machines
-// the bandwidth depends on the physical pages, so bound and call should read the same ones.
+// the case, if it is large enough and aligned to a cache line, otherwise a separate buffer: on virtual machines
+// the bandwidth depends on the physical pages, so bound and call should read the same pages.
 class StreamBound {
  public:
   StreamBound(int64_t read_bytes, int64_t write_bytes, int threads, std::span<const std::byte> source);

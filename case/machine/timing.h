@@ -33,7 +33,7 @@ double seconds_of(const Run& run) {
   return seconds.count();
 }
 
-// The calls of a repetition, which takes at least a few milliseconds, and its approximate duration.
+// The number of calls of a repetition, which takes at least a few milliseconds, and its approximate duration.
 struct Repetition {
   int64_t calls;
   double seconds;
@@ -42,7 +42,7 @@ struct Repetition {
 // A call that takes longer is timed once.
 constexpr double kLongCallSeconds = 0.25;
 
-// Calls `run` twice, the first time to fill the caches, but a long call once.
+// Calls `run` twice, first to fill the caches; a long call only once.
 Repetition repetition_of(const std::function<void()>& run);
 
 // Runs the repetitions of all entries in random order.

@@ -46,7 +46,7 @@ struct View {
   Matrix grad_output;          // [batches * cells_y * cells_x, channels]
 };
 
-// Over the depths of each pixel.
+// Softmax over the depths of each pixel.
 template <class Dense>
 Matrix softmax(const Sizes& sizes, Matrix x, const Dense& dense) {
   dense.for_rows(sizes.images(), [&](int64_t begin, int64_t end) {
@@ -66,7 +66,7 @@ Matrix softmax(const Sizes& sizes, Matrix x, const Dense& dense) {
   return x;
 }
 
-// The gradient of softmax from that of its result.
+// The gradient of softmax's input from the gradient of its result.
 template <class Dense>
 Matrix softmax_grad(const Sizes& sizes, const Matrix& depths, Matrix grad, const Dense& dense) {
   dense.for_rows(sizes.images(), [&](int64_t begin, int64_t end) {
@@ -87,7 +87,7 @@ Matrix softmax_grad(const Sizes& sizes, const Matrix& depths, Matrix grad, const
   return grad;
 }
 
-// What BEV pool requires of the points.
+// Tensors of the points that BEV pool requires.
 struct Points {
   Points(const Sizes& s, const std::vector<int32_t>& cells) {
     for (int32_t point = 0; point < s.batches * s.points(); ++point) {

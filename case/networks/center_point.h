@@ -67,7 +67,7 @@ struct Pairs {
   std::vector<int64_t> counts;  // [offsets]
 };
 
-// Replaces the sites of the input by those of the output.
+// Replaces the input sites by the output sites.
 inline Pairs find_pairs(const Operators& operators, const scenes::SparseConvolution& sparse,
                         const scenes::Site& grid, std::vector<scenes::Site>& sites) {
   const int64_t inputs = std::ssize(sites), offsets = sparse.offsets();

@@ -33,19 +33,19 @@ struct SerialLoops {
   }
 };
 
-// Loops: as SerialLoops.
+// Dense layers. Loops: an interface like SerialLoops.
 template <class Loops = SerialLoops>
 struct DenseLayers : Loops {
   using Loops::for_rows, Loops::product;
 
   static Matrix linear(const Matrix& x, const Matrix& weights) { return product('N', 'N', x, weights); }
-  // The gradients of linear(), where `grad` is that of its result.
+  // The gradients of linear(); `grad` is the gradient of its result.
   static Matrix linear_grad_weights(const Matrix& x, const Matrix& grad) { return product('T', 'N', x, grad); }
   static Matrix linear_grad_input(const Matrix& grad, const Matrix& weights) {
     return product('N', 'T', grad, weights);
   }
 
-  // (x + sqrt(x^2 + 4)) / 2, in place of the networks' max(x, 0): the rounding of an operator then decides no
+  // (x + sqrt(x^2 + 4)) / 2, in place of the networks' max(x, 0): a rounding error of an operator then decides no
   // branch.
   static Matrix squareplus(const Matrix& x) {
     Matrix y(x.rows, x.columns);
@@ -55,7 +55,7 @@ struct DenseLayers : Loops {
     return y;
   }
 
-  // The gradient of x, where `grad` is that of squareplus(x).
+  // The gradient of x; `grad` is the gradient of squareplus(x).
   static Matrix squareplus_grad(const Matrix& x, const Matrix& grad) {
     Matrix result(x.rows, x.columns);
     for_elements(result, [from = x.data(), factor = grad.data(), to = result.data()](int64_t i) {

@@ -20,7 +20,7 @@ struct Encoder {
   Matrix points;                // x, y, z, and other channels
   std::vector<int32_t> voxels;  // [points, 3]: z, y, x; negative if out of range
   Matrix first, second;         // weights of the layers: [channels + kOffsets, hidden], [2 * hidden, outputs]
-  Matrix grad_output;           // a row for each point, of which the first are used
+  Matrix grad_output;           // a row for each point; the first rows are used
 };
 
 // The reduction of points to voxels. Voxels are in the order of their coordinates.
@@ -48,7 +48,7 @@ inline Scatter scatter(const Operators& operators, mluOpReduceMode_t mode, const
   return result;
 }
 
-// The gradient of the features, where `grad` is that of scattered.features.
+// The gradient of the features; `grad` is the gradient of scattered.features.
 inline Matrix scatter_grad(const Operators& operators, mluOpReduceMode_t mode, const Matrix& features,
                            const Scatter& scattered, const Matrix& grad) {
   const auto voxels = static_cast<int32_t>(grad.rows);
@@ -61,7 +61,7 @@ inline Matrix scatter_grad(const Operators& operators, mluOpReduceMode_t mode, c
   return result;
 }
 
-// Rows of voxels at their points, zero where there is no voxel.
+// Copies the rows of voxels to their points, zero for points without a voxel.
 template <class Dense>
 Matrix at_points(const Matrix& voxel_features, const Values<int32_t>& voxel_of, const Dense& dense) {
   Matrix result(static_cast<int64_t>(voxel_of.size()), voxel_features.columns);
@@ -78,7 +78,7 @@ Matrix at_points(const Matrix& voxel_features, const Values<int32_t>& voxel_of, 
   return result;
 }
 
-// The first kOffsets columns of x minus those of y.
+// The first kOffsets columns of x minus the columns of y.
 template <class Dense>
 Matrix offsets(const Matrix& x, const Matrix& y, const Dense& dense) {
   Matrix result(x.rows, kOffsets);
@@ -112,7 +112,7 @@ Result compute(const Encoder& encoder, const Operators& operators, bool trains =
     const Matrix grad_second_sums =
         dense.squareplus_grad(second_sums, scatter_grad(operators, MLUOP_REDUCE_DMAX, last, output, grad_output));
     const Matrix grad_joined = dense.linear_grad_input(grad_second_sums, encoder.second);
-    // The gradient of a voxel's maximum is the sum of those of its points.
+    // The gradient of a voxel's maximum is the sum of the gradients of its points.
     const Scatter grad_maxima =
         scatter(operators, MLUOP_REDUCE_DSUM, dense.columns_of(grad_joined, hidden_channels, hidden_channels),
                 encoder.voxels);

@@ -1,4 +1,4 @@
-// The operators of case/operators as networks call them: computed by the library, or by the oracles.
+// The operators of case/operators as networks call them: the library or the oracles compute the results.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace mluop::networks {
 
-// A row-major tensor of a call, which changes outputs only.
+// A row-major tensor of a call; the call changes only outputs.
 template <class T>
 cases::Operand tensor(const T* data, const cases::Dims& dims) {
   cases::Operand operand;

@@ -14,7 +14,7 @@
 
 namespace mluop::networks::point_net {
 
-// The features of `known` points are interpolated at the `unknown` points, which have features of their own.
+// The features of `known` points are interpolated at the `unknown` points, which have other features already.
 struct Sizes {
   int64_t batches, unknown, known, channels, unknown_channels;
 
@@ -55,7 +55,7 @@ Matrix interpolation_weights(const Matrix& distances2, const Dense& dense) {
   return weights;
 }
 
-// Rows [first, first + count) of each batch of `from` to rows from `to_first` of each batch of `to`.
+// Copies rows [first, first + count) of each batch of `from` to rows from `to_first` on of each batch of `to`.
 template <class Dense>
 void copy_channels(const Sizes& sizes, const Matrix& from, int64_t first, Matrix& to, int64_t to_first,
                    int64_t count, const Dense& dense) {

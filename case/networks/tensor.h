@@ -53,7 +53,7 @@ class BlockCache {
   std::map<size_t, std::vector<Block>> freed_;
 };
 
-// Elements without an initial value have an unspecified one.
+// Elements without an initial value have unspecified values.
 template <class T>
 struct TensorAllocator {
   using value_type = T;
@@ -77,7 +77,7 @@ struct TensorAllocator {
 template <class T>
 using Values = std::vector<T, TensorAllocator<T>>;
 
-// Row-major.
+// A row-major matrix.
 struct Matrix {
   Matrix() = default;
   // The values are unspecified.
@@ -107,7 +107,7 @@ inline Matrix random_matrix(int64_t rows, int64_t columns, float magnitude, std:
   return matrix;
 }
 
-// What a network computes, forward and backward.
+// The results of a network, forward and backward.
 struct Result {
   std::vector<Values<int32_t>> indices;
   Matrix output;

@@ -5,7 +5,7 @@
 namespace mluop::cases::assign_score_withk {
 namespace {
 
-// Inputs are points, centers, scores and knn_idx from tensor `first` on.
+// The inputs points, centers, scores and knn_idx start at tensor `first`.
 reference::AssignScoreProblem problem_of(const Arguments& a, size_t first) {
   const Operand &points = a[first], &scores = a[first + 2];
   return {points.dim(0),
@@ -38,7 +38,7 @@ void expect_backward(Arguments& a) {
   });
 }
 
-// B, N1, K and M are those of scores, O that of points.
+// B, N1, K and M come from scores, O from points.
 Dims output_shape(const Dims& scores, const Dims& points) { return {scores[0], points[3], scores[1], scores[2]}; }
 
 void fit_forward(Case& c) { set_shape(c.outputs[0], output_shape(c.inputs[2].dims, c.inputs[0].dims)); }

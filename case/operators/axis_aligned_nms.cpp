@@ -44,8 +44,8 @@ void fit_nms_match(Case& c) {
   set_shape(c.outputs[2], {1});
 }
 
-// Boxes of sides from 1 to 2 in a square, with equal numbers among them; `columns` numbers a box. Those past x1,
-// y1, x2 and y2 are scores.
+// Boxes with sides from 1 to 2 in a square, some with equal numbers; `columns` numbers a box. Columns past x1, y1,
+// x2 and y2 are scores.
 Tensor boxes_tensor(const Recipe& r, const std::string& id, int64_t columns) {
   Tensor tensor = make_tensor(id, MLUOP_DTYPE_FLOAT, {r["n"], columns});
   if (checked_product({r["n"], columns}) > r.max_inline) return with_uniform(tensor, r.seed);

@@ -8,7 +8,7 @@
 namespace mluop::cases::ball_query {
 namespace {
 
-// The radius of the bits `<name>_h` if they are present.
+// The radius from the bits `<name>_h`, if present.
 float radius(const Arguments& a, const std::string& name) {
   const Parameter* bits = a.parameters->find(name + "_h");
   if (bits == nullptr || !bits->present) return static_cast<float>(a.parameters->real(name));
@@ -35,7 +35,7 @@ void fit(Case& c) {
 Case make(const Recipe& r) {
   Case c = new_case("ball_query", r, {"nsample"});
   c.parameters.set_real("min_radius", 0);
-  // Small balls of many points, which are then sorted by cells.
+  // Small balls for many points, which are then sorted by cells.
   c.parameters.set_real("max_radius", r["n"] < 1000 ? 0.375 : 0.125);
   c.inputs = {with_uniform(make_tensor("new_xyz", r.dtype, {r["b"], r["m"], 3}), r.seed),
               with_uniform(make_tensor("xyz", r.dtype, {r["b"], r["n"], 3}), r.seed + 1)};

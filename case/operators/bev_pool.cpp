@@ -5,7 +5,8 @@
 namespace mluop::cases::bev_pool {
 namespace {
 
-// The tensors from `first` on are depth, features and the three lists of numbers; `rows` are those of the cells.
+// The tensors from `first` on are depth, features and the three lists of indices; `rows`: the tensor with a row
+// for each cell.
 reference::BevPoolProblem problem_of(const Arguments& a, size_t first, const Operand& rows) {
   return {a[first + 2].count(),
           a[first].dim(0),
@@ -18,7 +19,7 @@ reference::BevPoolProblem problem_of(const Arguments& a, size_t first, const Ope
 }
 
 void expect_forward(Arguments& a) {
-  // The library has not checked the numbers of the points.
+  // The library has not checked the indices of the points.
   if (a[5].count() == 0) return;
   with_element_type(a[0], [&]<class T>() {
     reference::bev_pool_forward(problem_of(a, 0, a[5]), a[0].as<const T>(), a[1].as<const T>(), a[5].as<T>());

@@ -17,7 +17,7 @@ void expect(Arguments& a) {
 
 void fit(Case& c) { set_shape(c.outputs[0], {c.inputs[0].dims[0], c.inputs[1].dims[0]}); }
 
-// Boxes of many overlaps: on a few spots, some of them far from the origin.
+// Boxes with many overlaps: on a few spots, some of them far from the origin.
 class Boxes {
  public:
   explicit Boxes(int32_t seed) : random_(seed) {}
@@ -42,7 +42,7 @@ class Boxes {
         break;
       case 3: return shifted(box, dx);                       // touching
       case 4: return shifted(box, dx + between(0, 0.015F));  // a gap of some millimeters
-      case 5:                                                // half of it
+      case 5:                                                // half of the box
         related[3] /= 2;
         return shifted(related, dx / 4);
       case 6: related[6] += between(-1, 1); break;
@@ -59,7 +59,7 @@ class Boxes {
     return low + (high - low) * static_cast<float>(random_.below(kSteps)) / static_cast<float>(kSteps);
   }
 
-  // Along its own x axis.
+  // Shifts the box along its own x axis.
   static Box shifted(Box box, float distance) {
     box[0] += distance * std::cos(box[6]);
     box[1] += distance * std::sin(box[6]);

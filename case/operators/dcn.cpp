@@ -10,7 +10,7 @@
 namespace mluop::cases::dcn {
 namespace {
 
-// Tensors of all operators; the others are in the order of each.
+// Positions of the tensors that all operators share; the order of the other tensors depends on the operator.
 constexpr size_t kInput = 0, kOffset = 1, kMask = 2;
 
 template <size_t kCount>
@@ -25,7 +25,7 @@ std::array<int, kCount> values_of(const Parameters& parameters, const char* name
   return result;
 }
 
-// The descriptor of the parameters.
+// Sets the descriptor from the parameters.
 mluOpStatus_t set(const Arguments& a, mluOpDCNDescriptor_t desc) {
   const auto pad = values_of<4>(*a.parameters, "pad");
   const auto stride = values_of<2>(*a.parameters, "stride"), dilation = values_of<2>(*a.parameters, "dilation");
@@ -34,7 +34,7 @@ mluOpStatus_t set(const Arguments& a, mluOpDCNDescriptor_t desc) {
                                MLUOP_DTYPE_FLOAT);
 }
 
-// Calls body(desc) with the descriptor of the parameters.
+// Calls body(desc) with a descriptor set from the parameters.
 template <class Body>
 mluOpStatus_t with_descriptor(const Arguments& a, const Body& body) {
   const DcnDescriptor desc;
@@ -42,7 +42,7 @@ mluOpStatus_t with_descriptor(const Arguments& a, const Body& body) {
   return status == MLUOP_STATUS_SUCCESS ? body(mluOpDCNDescriptor_t{desc}) : status;
 }
 
-// What a call passes for a tensor that a case may lack.
+// The operand that a call passes for an optional tensor.
 Operand optional(const Operand& tensor) { return tensor.count() == 0 ? Operand{} : tensor; }
 
 int64_t output_extent(int64_t in, int pads, int64_t kernel, int stride, int dilation) {
@@ -85,13 +85,13 @@ reference::DcnSamples<T> samples_of(const Arguments& a) {
   return {a[kInput].as<const T>(), a[kOffset].as<const T>(), data_of<T>(a[kMask])};
 }
 
-// Null for an output that the case lacks.
+// Null for an output that is absent from the case.
 double* optional_sums(Operand& output) { return output.count() == 0 ? nullptr : sums_of(output); }
 
-// Products that an element adds, with the factors of each: weights of four pixels, mask.
+// Number of products that an element adds, including their factors: weights of four pixels, mask.
 int64_t terms_of(int64_t products) { return 4 * products + 8; }
 
-// The same if samples are factors, which AVX512-BF16 rounds: an error of 2^-8, as of 2^16 roundings to fp32.
+// The same if samples are factors. AVX512-BF16 rounds them: an error of 2^-8, equal to 2^16 roundings to fp32.
 int64_t terms_of_samples(const Arguments& a, int64_t products) {
   return terms_of(products) + (a[kInput].dtype == MLUOP_DTYPE_BFLOAT16 ? int64_t{1} << 16 : 0);
 }
@@ -137,7 +137,7 @@ void expect_weight(Arguments& a) {
 // Generator.
 
 // Values that tests do not replace: positions, whose rounding decides which pixels are read, and factors of
-// products of three, which overflow if all are large.
+// products of three, which would overflow if all were large.
 Tensor with_fractions(Tensor tensor, int32_t seed, int64_t lowest, int64_t count, float unit) {
   constexpr int64_t kMaxInline = 1 << 17;
   if (element_count(tensor) > kMaxInline) {
@@ -152,7 +152,7 @@ Tensor with_fractions(Tensor tensor, int32_t seed, int64_t lowest, int64_t count
   return with_numbers(std::move(tensor), numbers);
 }
 
-// What the cases of the three operators have.
+// Shared by the cases of the three operators.
 struct Generated {
   reference::DcnProblem problem() const { return problem_of(made.parameters, input.dims, filter.dims); }
   Dims output_dims() const {
@@ -188,7 +188,7 @@ Generated generate(const std::string& name, const Recipe& r) {
   const reference::DcnProblem p = g.problem();
   const int64_t samples = checked_product({K, r["deformable_groups"]});
   checked_product({p.N, p.Ho, p.Wo, std::max({2 * samples, Co, Ci})}, int64_t{1} << 40);
-  // Quarters of pixels, so that positions are pixels of the image as well.
+  // Quarters of pixels, so that some positions are exact pixels of the image.
   g.offset = with_fractions(make_tensor("offset", r.dtype, {p.N, p.Ho, p.Wo, 2 * samples}, MLUOP_LAYOUT_NHWC),
                             r.seed + 1, 0, 9, 0.25F);
   g.mask = with_fractions(make_tensor("mask", r.dtype, {p.N, p.Ho, p.Wo, samples}, MLUOP_LAYOUT_NHWC), r.seed + 2,
@@ -231,7 +231,7 @@ Case make_weight(const Recipe& r) {
   return g.made;
 }
 
-// The images of a case: the first dimension of all inputs but filter and bias.
+// The images of a case: the first dimension of all inputs except filter and bias.
 Reduction image_reduction(std::vector<std::pair<size_t, int>> result_dims) {
   return {"images", [](const Case& c) { return c.inputs[0].dims[0]; },
           [](Case& c, const std::vector<int64_t>& kept) {
@@ -242,7 +242,7 @@ Reduction image_reduction(std::vector<std::pair<size_t, int>> result_dims) {
           std::move(result_dims)};
 }
 
-// Sets the images of the outputs that have them.
+// Sets the number of images of the outputs that have this dimension.
 void fit(Case& c) {
   for (Tensor& output : c.outputs) {
     if (output.id == "grad_filter" || output.id == "grad_bias") continue;
@@ -340,7 +340,7 @@ std::vector<Operator> operators() {
     });
   };
   data.expect = expect_data;
-  // All samples of an image may read one pixel.
+  // All samples of an image may read the same pixel.
   data.terms = [](const Arguments& a) { return terms_of(a[1].count() * a[3].dim(0) + a[0].dim(3)); };
   data.work = [](const Arguments& a) { return work_of(a, 5, a[3], a[4]); };
   data.parameter_messages = {"dcn_param", "dcn_backward_data_param"};

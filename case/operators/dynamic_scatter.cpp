@@ -33,7 +33,7 @@ void expect_forward(Arguments& a) {
   *a[6].as<int32_t>() = result.voxel_num;
 }
 
-// After a call: the rows of voxels only, without the coordinates of points outside, which it replaces.
+// After a call: only the rows of voxels, without the coordinates of points outside, which it replaces.
 Work work_forward(const Arguments& a) {
   const int64_t N = a[0].dim(0), C = a[0].dim(1), V = *a[6].as<int32_t>();
   return {a[0].bytes() + a[1].bytes(), (V * (C + 4) + N + 1) * int64_t{sizeof(float)}, 0};
@@ -52,7 +52,7 @@ std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
   for (int64_t n = 0; n < r["n"]; ++n) {
     const int64_t grid = is_crowded(r, n) ? 1 : r["grid"];
     for (int axis = 0; axis < 3; ++axis) coors.push_back(random.below(grid));
-    // One negative coordinate suffices for a point to have no voxel.
+    // One negative coordinate suffices to exclude a point from all voxels.
     if (random.below(8) == 0) coors[static_cast<size_t>(3 * n + random.below(3))] = -1 - random.below(1 << 30);
   }
   return coors;
@@ -120,7 +120,7 @@ void describe_sums(const Recipe& r, Case& c) {
               with_values<int32_t>(make_tensor("voxel_num", integer, {1}), {static_cast<int32_t>(V)})};
 }
 
-// The tensors of a forward pass.
+// Stores the tensors of a forward pass.
 void hold_forward_pass(const Recipe& r, Case& c) {
   Integers random(r.seed);
   const std::vector<int32_t> coors = random_coordinates(r, random);
@@ -151,7 +151,7 @@ Case make_backward(const Recipe& r) {
   return c;
 }
 
-// A subset of the voxels: points of the others get none. N is at least M.
+// A subset of the voxels: points of other voxels get no voxel. N is at least M.
 Reduction voxels_reduction() {
   return {"voxels",
           [](const Case& c) { return std::min<int64_t>(c.inputs[2].dims[0], values_of<int32_t>(c.inputs[5])[0]); },

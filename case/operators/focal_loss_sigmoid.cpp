@@ -25,7 +25,7 @@ void expect(Arguments& a) {
 
 void fit(Case& c) { set_shape(c.outputs[0], c.inputs[0].dims); }
 
-// One row of five is background.
+// One row in five is background.
 Case make(const char* name, const char* output, const Recipe& r) {
   const int64_t N = r["n"], C = r["c"];
   checked_product({N, C}, int64_t{1} << 40);

@@ -11,7 +11,7 @@ reference::FurthestPointSampleSizes sizes_of(const Arguments& a) {
   return {a[0].dim(0), a[0].dim(1), a[1].dim(1)};
 }
 
-// The number of samples is that of the output.
+// The number of samples comes from the output.
 void fit(Case& c) { set_shape(c.outputs[0], {c.inputs[0].dims[0], c.outputs[0].dims[1]}); }
 
 Case make(const char* op, const Recipe& r, const char* input, int64_t columns) {
@@ -70,7 +70,7 @@ Operator furthest_point_sample_with_dist() {
   op.expect = [](Arguments& a) {
     reference::furthest_point_sample_with_dist(sizes_of(a), a[0].as<float>(), a[1].as<int32_t>());
   };
-  // A row of the matrix for each sample but the last.
+  // One row of the matrix for each sample except the last.
   op.work = [](const Arguments& a) {
     const auto [B, N, M] = sizes_of(a);
     Work work = each_once(a, 1, 0);

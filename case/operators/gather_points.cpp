@@ -7,7 +7,7 @@
 namespace mluop::cases::gather_points {
 namespace {
 
-// The points of a batch.
+// The number of points of a batch.
 int64_t point_count(const Operand& indices) {
   return indices.dim(1) * (indices.dims.size() == 3 ? indices.dim(2) : 1);
 }
@@ -19,7 +19,7 @@ void expect_forward(Arguments& a) {
   });
 }
 
-// The features that indices name.
+// Counts only features that indices name.
 Work forward_work(const Arguments& a) {
   if (a[2].count() == 0) return {};
   const int64_t N = a[0].dim(2), M = point_count(a[1]);
@@ -85,7 +85,7 @@ std::vector<Operator> operators() {
   forward.expect = expect_forward;
   forward.work = forward_work;
   forward.copies = true;
-  // Indices [b, m], or [b, m, samples] of any samples.
+  // Indices [b, m], or [b, m, samples] if samples is positive.
   forward.sizes = {
       {"b", 2, 1, 4}, {"c", 20, 1, 100}, {"n", 40, 1, 400}, {"m", 50, 1, 1000}, {"samples", 0, 0, 5, false}};
   forward.parallel_sizes = {{{"b", 2}, {"c", 40}, {"n", 90}, {"m", 3003}},
@@ -103,7 +103,7 @@ std::vector<Operator> operators() {
   backward.run = [](const Arguments& a) { return call(mluOpOmpGatherPointsBackward, a.handle, a[0], a[1], a[2]); };
   backward.expect = expect_backward<false>;
   backward.expect_bits = expect_backward<true>;
-  // All points may name one feature.
+  // All points may name the same feature.
   backward.terms = [](const Arguments& a) { return point_count(a[1]); };
   backward.work = [](const Arguments& a) { return each_once(a, 2, a[0].count()); };
   backward.criteria = sum_criteria;

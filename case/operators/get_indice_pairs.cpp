@@ -55,7 +55,7 @@ mluOpStatus_t run(const Arguments& a) {
   return status;
 }
 
-// The values along depth, height and width. Without depth, the first is `missing`.
+// The values along depth, height and width. Without depth, the first value is `missing`.
 std::array<int32_t, 3> extent_of(const Arguments& a, const char* name, int32_t missing) {
   const std::vector<int> values = array_of(a, name);
   if (values.size() == 3) return {values[0], values[1], values[2]};
@@ -105,7 +105,7 @@ void fit(Case& c) {
   set_shape(c.outputs[2], {K});
 }
 
-// Sites spread over the grid or a corner of it, in ascending or any order, distinct or some of them repeated.
+// Sites spread over the grid or a corner of it, in ascending or any order, distinct or with repetitions.
 std::vector<std::vector<int32_t>> draw_sites(const Recipe& r, const std::vector<int64_t>& space) {
   Integers random(r.seed);
   std::vector<int64_t> corner = space, first(space.size());
@@ -142,9 +142,9 @@ struct Axis {
   int64_t space, kernel, stride, dilation, pad, output;
 };
 
-// All axes have the kernel, stride and dilation of the recipe, and half the kernel as pad. With `uneven`, each has
-// its own, up to these, and any output. A submanifold convolution has the sites of its input; others are strided
-// or dilated.
+// All axes have the kernel, stride and dilation of the recipe, and half the kernel as pad. With `uneven`, each
+// axis has different values, up to these, and any output extent. A submanifold convolution keeps the sites of its
+// input; other convolutions are strided or dilated.
 std::vector<Axis> draw_axes(const Recipe& r) {
   std::vector<int64_t> space = {r["height"], r["width"]};
   if (r["two_dimensions"] == 0) space.insert(space.begin(), r["depth"]);

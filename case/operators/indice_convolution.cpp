@@ -33,7 +33,7 @@ FilterLayout filter_layout(mluOpTensorLayout_t layout) {
   }
 }
 
-// products: of a pair, Ci * Co.
+// products: number of products of a pair, Ci * Co.
 Work work_of(const Arguments& a, int64_t products) {
   const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
   const int64_t pairs = std::accumulate(numbers.begin(), numbers.end(), int64_t{0});
@@ -41,7 +41,7 @@ Work work_of(const Arguments& a, int64_t products) {
   return {a[0].bytes() + a[1].bytes() + pairs * kPairBytes, a[kOutput].bytes(), 2 * pairs * products};
 }
 
-// The most pairs that name a row, of inputs (side 0) or of outputs (side 1).
+// Maximum number of pairs that name the same row of inputs (side 0) or outputs (side 1).
 int64_t most_pairs_of_row(const Arguments& a, int64_t side) {
   const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
   const int64_t L = a[kPairs].dim(2);
@@ -102,7 +102,7 @@ void fit_data(Case& c) {
   set_shape(c.outputs[0], {c.inputs[kPairs].dims[2], Ci});
 }
 
-// The filters are read by the position of their dimensions.
+// The dimensions of the filters are read by position.
 void expect_filter(Arguments& a) {
   double* sums = sums_of(a[kOutput]);
   if (any_empty(a)) return;
@@ -120,7 +120,7 @@ void fit_filter(Case& c) {
   set_shape(c.outputs[0], filters);
 }
 
-// What the cases of the three operators have.
+// Shared by the cases of the three operators.
 struct Generated {
   Tensor features, output_grad, filters, indice_pairs;
   std::vector<int64_t> indice_num;
@@ -128,7 +128,7 @@ struct Generated {
 
 Generated generate(const Recipe& r) {
   const int64_t L = r["num_act_in"], Y = r["num_act_out"], Ci = r["ci"], Co = r["co"];
-  // One pair in `skips` has a negative index; 0: none has.
+  // One pair in `skips` has a negative index; 0: no pair has.
   const int64_t skips = r["skips"], D = r["d"], H = r["h"], W = r["w"], K = checked_product({D, H, W});
   const int64_t places = checked_product({K, 2, L}) / 2;
   Integers random(r.seed);

@@ -37,7 +37,7 @@ void expect_backward(Arguments& a) {
   });
 }
 
-// Small integers: many inputs are equal to their outputs.
+// Small integers, so that many inputs equal their outputs.
 Tensor with_integers(const Tensor& tensor, int32_t seed) {
   Integers random(seed);
   std::vector<float> numbers(static_cast<size_t>(element_count(tensor)));
@@ -122,7 +122,7 @@ std::vector<Operator> operators() {
   };
   backward.expect = expect_backward<false>;
   backward.expect_bits = expect_backward<true>;
-  // All pairs may name one input.
+  // All pairs may name the same input.
   backward.terms = [](const Arguments& a) { return a[3].count() / 2; };
   backward.criteria = sum_criteria;
   backward.sizes = forward.sizes;

@@ -10,7 +10,7 @@ void fit(Case& c) {
   for (Tensor& output : c.outputs) set_shape(output, {xyz[0], new_xyz[1], c.parameters.integer("k")});
 }
 
-// Points of a grid, at few distances from each other.
+// Points on a grid, so that few distances are distinct.
 Tensor with_grid_points(const Tensor& tensor, int32_t seed) {
   Integers random(seed);
   std::vector<float> values(static_cast<size_t>(checked_product({tensor.dims[0], tensor.dims[1], 3})));

@@ -15,7 +15,7 @@ void expect_im2col(Arguments& a) {
   });
 }
 
-// The pixels of the image in a window only.
+// Counts only pixels of the image inside a window.
 Work work_im2col(const Arguments& a) {
   const int64_t height = a[0].dim(2), width = a[0].dim(3);
   std::vector<bool> is_read(static_cast<size_t>(height * width));
@@ -47,10 +47,10 @@ std::vector<Tensor> masks_of(const std::vector<int32_t>& rows, const std::vector
           with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
 }
 
-// The pixels of the image; times the number of masks they fit int64_t.
+// The number of pixels of the image; multiplied by the number of masks it fits int64_t.
 int64_t pixels_of(const Recipe& r) { return checked_product({r["height"], r["width"]}, INT64_MAX >> 27); }
 
-// The coordinate of a window that is inside the image, across its edges or next to it; one in 50 is any int32.
+// A coordinate of a window that is inside the image, across its edges or next to it; one in 50 is any int32.
 int32_t any_coordinate(Integers& random, int64_t extent, int64_t kernel, int64_t pad) {
   const auto bits = [&] { return static_cast<uint32_t>(random.below(1 << 16)); };
   if (random.below(50) == 0) return static_cast<int32_t>(bits() << 16 | bits());
@@ -58,7 +58,7 @@ int32_t any_coordinate(Integers& random, int64_t extent, int64_t kernel, int64_t
   return static_cast<int32_t>(static_cast<uint32_t>(begin) + static_cast<uint32_t>(pad));
 }
 
-// Masks in the image; with `outside`, windows across its edges and outside it too.
+// Masks in the image; with `outside`, windows may also lie across its edges or outside.
 std::vector<Tensor> im2col_masks(const Recipe& r) {
   Integers random(r.seed);
   const int64_t pixels = pixels_of(r), count = r["mask_cnt"], width = std::max<int64_t>(r["width"], 1);
@@ -83,7 +83,7 @@ std::vector<Tensor> im2col_masks(const Recipe& r) {
   return masks_of(rows, columns);
 }
 
-// Distinct pixels in row-major order; without `ordered`, in any order, some of them equal.
+// Distinct pixels in row-major order; without `ordered`, in any order, with repetitions.
 std::vector<Tensor> col2im_masks(const Recipe& r) {
   Integers random(r.seed);
   checked_product({r["mask_cnt"]});
@@ -169,7 +169,7 @@ std::vector<Operator> operators() {
                   {"pad_w", 1, 0, 4, false},
                   {"outside", 0, 0, 1, false}};
   im2col.parallel_sizes = {{{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}};
-  // The rows of data_col are those of channels and offsets.
+  // Rows of data_col combine channels and offsets.
   im2col.report_shape = [](const Arguments& a) {
     return Dims{a[0].dim(1), a.integer("kernel_h") * a.integer("kernel_w"), a[1].dim(0)};
   };

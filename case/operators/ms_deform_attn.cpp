@@ -48,8 +48,8 @@ void fit_backward(Case& c) {
   set_shape(c.outputs[2], c.inputs[4].dims);
 }
 
-// The inputs of both operators. Each level has half of the pixels of the one before it along each axis; one in
-// eight samples is outside of the image.
+// The inputs of both operators. Each level has half as many pixels along each axis as the level before; one in
+// eight samples is outside the image.
 std::vector<Tensor> make_inputs(const Recipe& r, const char* prefix, const char* locations_id,
                                 const char* weights_id) {
   const int64_t B = r["b"], M = r["m"], L = r["l"], Q = r["q"], P = r["p"];
@@ -93,7 +93,7 @@ Case make_backward(const Recipe& r) {
   return c;
 }
 
-// What both operators share. A sample has 10 operations for each channel.
+// Shared by both operators. A sample has 10 operations for each channel.
 Operator describe(const char* name, const char* function, const std::string& prefix) {
   const std::vector<std::string> samples = {"batch", "query", "head", "level", "point"};
   std::vector<std::string> places = samples;

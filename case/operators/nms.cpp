@@ -11,14 +11,14 @@ namespace {
 constexpr int64_t kTurnedColumns = 7;
 enum Mode { kIndices, kRows, kColumns, kBatchAndClass };
 
-// Boxes with arbitrary numbers, or boxes at a given number of places, where they touch, contain and equal each
+// Boxes with arbitrary numbers, or boxes at the given number of places, where they touch, contain and equal each
 // other.
 const SizeRule kPlaces = {"places", 3, 0, 3, false};
 const SizeRule kIouPercent = {"iou_percent", 50, 0, 70, false};
 
 bool by_column(const Parameters& parameters) { return parameters.integer("input_layout") != 0; }
 
-// The dimensions of the boxes that count them and their numbers.
+// The dimension of boxes that is their count; the other one holds the numbers of a box.
 size_t count_dim(const Parameters& parameters, const Dims& boxes) {
   return boxes.size() - (by_column(parameters) ? 1 : 2);
 }
@@ -26,7 +26,7 @@ size_t column_dim(const Parameters& parameters, const Dims& boxes) {
   return boxes.size() - (by_column(parameters) ? 2 : 1);
 }
 
-// 3-D boxes have no confidence. A case may state one, as those of MLU-OPS do, which is not passed.
+// 3-D boxes have no confidence. A case may state one, as cases of MLU-OPS do; it is not passed.
 bool is_turned(const Parameters& parameters, const Dims& boxes) {
   return boxes.size() == 2 && boxes[column_dim(parameters, boxes)] == kTurnedColumns;
 }
@@ -101,7 +101,7 @@ void fit(Case& c) {
   }
 }
 
-// Boxes with coordinates that are multiples of 1/8, which half has.
+// Boxes whose coordinates are multiples of 1/8, which half represents.
 class Scene {
  public:
   Scene(int32_t seed, int64_t places) : random_(seed), places_(places) {}
@@ -132,7 +132,7 @@ class Scene {
   std::vector<float> last_;
 };
 
-// [batches, columns, N] of [batches, N, columns].
+// Transposes boxes [batches, N, columns] to [batches, columns, N].
 std::vector<float> transposed(const std::vector<float>& boxes, size_t N, size_t columns) {
   std::vector<float> to(boxes.size());
   for (size_t i = 0; i < boxes.size(); ++i) {
@@ -142,7 +142,7 @@ std::vector<float> transposed(const std::vector<float>& boxes, size_t N, size_t 
   return to;
 }
 
-// `batches` times N boxes.
+// N boxes for each of `batches`.
 Tensor make_boxes(const Recipe& r, mluOpDataType_t dtype, int64_t batches, int64_t columns, bool has_center,
                   const Dims& dims, bool columns_first) {
   const Tensor boxes = make_tensor("boxes", dtype, dims);
@@ -215,7 +215,7 @@ Reduction box_reduction() {
           }};
 }
 
-// Dimension 0 of boxes and confidence, or 1 of confidence, of a case with batches.
+// Dimension 0 of boxes and confidence (or dimension 1 of confidence, for classes) of a case with batches.
 Reduction batch_reduction(const char* name, bool of_classes) {
   return {name,
           [of_classes](const Case& c) {
@@ -228,7 +228,7 @@ Reduction batch_reduction(const char* name, bool of_classes) {
           }};
 }
 
-// A box that is kept is compared with the others of its suppression: 14 operations.
+// A kept box is compared with the other boxes of its suppression: 14 operations.
 Work work_of(const Arguments& a, size_t inputs, int64_t N) {
   const int64_t kept = *a.tensors.back().as<int32_t>();
   return each_once(a, inputs, 14 * kept * N);

@@ -13,7 +13,7 @@ BoxScene make_inputs(const Recipe& r) {
                         make_tensor("boxes", MLUOP_DTYPE_FLOAT, {r["b"], r["t"], 7}));
 }
 
-// The position of an input, by the order of the operator.
+// The positions of the inputs in the order of the operator.
 struct Order {
   size_t points, boxes;
 };
@@ -25,7 +25,7 @@ reference::PointsInBoxesSizes sizes_of(const Arguments& a, const Order& order) {
 
 void expect_mlu(Arguments& a) {
   const auto sizes = sizes_of(a, kPointsFirst);
-  // Without boxes, the call leaves the output unchanged.
+  // With no boxes, the call leaves the output unchanged.
   if (sizes.T == 0) return;
   reference::points_in_boxes_part(BoxRule::kMlu, sizes, a[0].as<float>(), a[1].as<float>(), a[2].as<int32_t>());
 }
@@ -35,7 +35,7 @@ void fit_indices(Case& c, const Order& order) {
   set_shape(c.outputs[0], {points[0], points[1]});
 }
 
-// Tests of a point, but for those that the bounds of boxes save.
+// Number of tests of points, without the tests that bounds of boxes save.
 int64_t tests(const Arguments& a, const Order& order) {
   const auto [B, M, T] = sizes_of(a, order);
   return 4 * B * M * T;

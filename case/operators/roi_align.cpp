@@ -14,7 +14,7 @@ bool is_max(const Arguments& a) { return a.int32("pool_mode") == 0; }
 float scale_of(const Arguments& a) { return static_cast<float>(a.parameters->real("spatial_scale")); }
 bool is_aligned(const Arguments& a) { return a.integer("aligned") != 0; }
 
-// The tensors have pixels or bins.
+// `pixels` and `bins`: the tensors of pixels and of bins.
 RoiAlignProblem problem_of(const Arguments& a, const Operand& pixels, const Operand& bins) {
   const bool channels_last = pixels.layout != MLUOP_LAYOUT_NCHW;
   const size_t channel = channels_last ? 3 : 1, height = channels_last ? 1 : 2;
@@ -89,15 +89,15 @@ void fit_forward(Case& c) {
   for (Tensor& output : c.outputs) set_shape(output, bins);
 }
 
-// The pixels are kept.
+// The number of pixels is kept.
 void fit_backward(Case& c) {
   Dims dims = c.outputs[0].dims;
   dims[c.outputs[0].layout == MLUOP_LAYOUT_NCHW ? 1 : 3] = channels_of(c.inputs[0]);
   set_shape(c.outputs[0], dims);
 }
 
-// RoIs at multiples of 1/8, some of which reach beyond the image, or have no size or a negative one. No coordinate
-// is negative: tests compare with the sums of absolute values.
+// RoIs at multiples of 1/8; some extend past the image, or have a zero or negative size. Coordinates are not
+// negative, because tests compare with the sums of absolute values.
 Tensor make_boxes(const Recipe& r, float spatial_scale) {
   const Tensor boxes = make_tensor("boxes", r.dtype, {r["r"], 5});
   if (r["r"] * 5 > r.max_inline) return with_uniform(boxes, r.seed + 1, 0, 1);
@@ -187,12 +187,12 @@ const std::vector<std::map<std::string, int64_t>> kParallelSizes = {
     {{"c", 70}, {"h", 40}, {"w", 50}, {"r", 60}, {"ph", 7}, {"pw", 7}, {"pool_mode", 1}, {"nchw", 1}},
     {{"c", 40}, {"h", 40}, {"w", 50}, {"r", 60}, {"ph", 7}, {"pw", 7}, {"pool_mode", 0}}};
 
-// A bin has 16 operations for each channel, those of one sample: two for each of the four pixels, and its sum.
+// A bin has one sample, with 16 operations for each channel: two for each of the four pixels, and its sum.
 Work work_of(const Arguments& a, size_t inputs, const Operand& bins) {
   return each_once(a, inputs, 16 * bins.count());
 }
 
-// In NHWC and NCHW, dimensions of images are free, and those of bins in a backward pass.
+// In NHWC and NCHW, dimensions of images are free, and in a backward pass dimensions of bins.
 Operator forward() {
   Operator op;
   op.name = "roi_align_forward_v2";

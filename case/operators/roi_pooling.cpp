@@ -21,7 +21,7 @@ struct Grid {
 
 bool is_max(const Arguments& a) { return a.int32("pool_method") == 0; }
 
-// Throws Problem if a tensor of voxels exceeds what any case has.
+// Throws Problem if a tensor of voxels exceeds the limit of a case.
 void check_sizes(const Recipe& r) {
   constexpr int64_t kLimit = int64_t{1} << 40;
   for (const char* last : {"c", "p"}) checked_product({r["r"], r["x"], r["y"], r["z"], r[last]}, kLimit);
@@ -99,7 +99,7 @@ Operator roiaware_forward() {
   op.query = query_forward;
   op.run = run_forward;
   op.expect = expect_forward;
-  // Tests of a point, but for those that the bounds of points save.
+  // Number of tests of points, without the tests that bounds of points save.
   op.work = [](const Arguments& a) { return each_once(a, 3, 4 * a[0].dim(0) * a[1].dim(0)); };
   op.sizes = {{"r", 6, 1, 40}, {"n", 200, 1, 1000},
               {"c", 5, 1, 70}, {"x", 3, 1, 8},
@@ -141,7 +141,7 @@ void expect_backward(Arguments& a) {
   });
 }
 
-// After a call: the gradients of voxels that have points, in one of the tensors of indices.
+// After a call: the gradients of voxels with points, and one of the tensors of indices.
 Work work_backward(const Arguments& a) {
   const bool reads_argmax = is_max(a);
   const int64_t C = a[3].dim(1), P = a[0].dim(4), voxels = a[0].count() / P;
@@ -167,7 +167,7 @@ void fit_backward(Case& c) {
   set_shape(c.outputs[0], {c.outputs[0].dims[0], C});
 }
 
-// One voxel of four has points, any of the n.
+// One in four voxels has points, any of the n.
 Tensor with_points(const Tensor& tensor, const Recipe& r, int64_t voxels, bool is_argmax) {
   const int64_t row = tensor.dims[4], n = r["n"];
   Integers random(r.seed + (is_argmax ? 1 : 0));
@@ -216,7 +216,7 @@ Operator roiaware_backward() {
   op.run = run_backward;
   op.expect = expect_backward<false>;
   op.expect_bits = expect_backward<true>;
-  // All voxels may name one point, and list it in each place.
+  // All voxels may name the same point, and list it in each place.
   op.terms = [](const Arguments& a) { return a[0].count(); };
   op.work = work_backward;
   op.criteria = sum_criteria;

@@ -18,7 +18,7 @@ enum Column { kX, kY, kWidth, kHeight, kAngle, kBoxColumns };
 
 class Boxes {
  public:
-  // `count` boxes are a scene in which a box overlaps a few others.
+  // `count` boxes form a scene in which a box overlaps a few others.
   Boxes(const Recipe& r, int64_t count)
       : random_(r.seed), side_(std::sqrt(static_cast<float>(count))), has_specials_(r["specials"] != 0) {}
 
@@ -27,7 +27,7 @@ class Boxes {
             uniform(-kPi, kPi)};
   }
 
-  // Half are anywhere; the others are nearly `other`.
+  // Half of the boxes are anywhere; the others are nearly `other`.
   Box near(const Box& other) {
     Box box = other;
     switch (random_.below(8)) {
@@ -102,7 +102,7 @@ Case make_ious(const Recipe& r) {
   return c;
 }
 
-// Boxes of an input; aligned boxes are kept in both.
+// The boxes of an input; aligned boxes are kept in both inputs.
 Reduction box_reduction(size_t input) {
   return {input == 0 ? "first boxes" : "second boxes",
           [input](const Case& c) { return is_aligned(c.parameters) && input == 1 ? 0 : c.inputs[input].dims[0]; },
@@ -167,7 +167,7 @@ std::vector<Operator> operators() {
   ious.criteria = [](const Operand&, mluOpOmpAlgorithm_t) {
     return std::vector<Criterion>{{Metric::kDiff3, 1e-6}};
   };
-  // Four comparisons tell that two boxes are apart, as most are.
+  // Four comparisons detect that two boxes are apart, as most are.
   ious.work = [](const Arguments& a) { return each_once(a, 2, 4 * a[2].count()); };
   ious.dtypes = {MLUOP_DTYPE_FLOAT};
   ious.sizes = {
@@ -195,7 +195,7 @@ std::vector<Operator> operators() {
                 a[3].as<int32_t>());
   };
   nms.expect = expect_nms;
-  // As above, for each box and each one that is kept.
+  // As above, for each box and each kept box.
   nms.work = [](const Arguments& a) { return each_once(a, 2, 4 * a[0].dim(0) * *a[3].as<int32_t>()); };
   nms.dtypes = {MLUOP_DTYPE_FLOAT};
   nms.sizes = {{"n", 100, 1, 1000}, {"columns", 5, 5, 6, false}, {"iou_percent", 50, -10, 70, false}, kSpecials};

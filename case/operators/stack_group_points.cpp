@@ -40,7 +40,7 @@ void fit_forward(Case& c) {
 // The number of features is kept.
 void fit_backward(Case& c) { set_shape(c.outputs[0], {c.outputs[0].dims[0], c.inputs[0].dims[1]}); }
 
-// Clouds with groups have features, if there are as many features as clouds.
+// Clouds with groups have features, if there are at least as many features as clouds.
 struct Generated {
   explicit Generated(const Recipe& r)
       : group_counts(draw_counts("indices_batch_cnt", r["b"], r["m"], r.seed + 2)),
@@ -107,7 +107,7 @@ std::vector<Operator> operators() {
   };
   forward.expect = expect_forward;
   forward.copies = true;
-  // As many features as clouds at least.
+  // There are at least as many features as clouds.
   forward.sizes = {
       {"b", 3, 1, 8}, {"c", 20, 1, 100}, {"n", 40, 8, 400}, {"m", 30, 1, 200}, {"samples", 16, 1, 40}};
   forward.parallel_sizes = {{{"b", 2}, {"c", 40}, {"n", 200}, {"m", 600}, {"samples", 16}},
@@ -130,7 +130,7 @@ std::vector<Operator> operators() {
   };
   backward.expect = expect_backward<false>;
   backward.expect_bits = expect_backward<true>;
-  // All samples may name one feature.
+  // All samples may name the same feature.
   backward.terms = [](const Arguments& a) { return a[1].count(); };
   backward.work = [](const Arguments& a) { return each_once(a, 4, a[0].count()); };
   backward.criteria = sum_criteria;

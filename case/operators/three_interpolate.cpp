@@ -5,7 +5,7 @@
 namespace mluop::cases::three_interpolate {
 namespace {
 
-// The place of the oracle's result: of the bits of the serial loop, or of the sums in double.
+// Where the oracle writes: the bits of the serial loop, or the sums in double.
 template <bool kBits, class T>
 auto* result_of(Operand& output) {
   if constexpr (kBits) {
@@ -31,8 +31,8 @@ void expect_backward(Arguments& a) {
   });
 }
 
-// The outputs have the batches and channels of the first input. Their last dimension is N forward; backward it is
-// M, which is kept.
+// The outputs have the batches and channels of the first input. Their last dimension is N forward and M, which is
+// kept, backward.
 void fit_forward(Case& c) {
   set_shape(c.outputs[0], {c.inputs[0].dims[0], c.inputs[0].dims[1], c.inputs[1].dims[1]});
 }
@@ -97,7 +97,7 @@ std::vector<Operator> operators() {
   backward.has_device_algorithm = true;
   backward.expect = expect_backward<false>;
   backward.expect_bits = expect_backward<true>;
-  // All points may name one feature.
+  // All points may name the same feature.
   backward.terms = [](const Arguments& a) { return 3 * a[1].dim(1); };
   backward.work = [](const Arguments& a) { return each_once(a, 3, 2 * 3 * a[0].count()); };
   backward.make = [](const Recipe& r) { return make(r, false); };

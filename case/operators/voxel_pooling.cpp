@@ -25,7 +25,7 @@ void expect_forward(Arguments& a) {
   });
 }
 
-// The feature rows of points in range only.
+// Counts only feature rows of points in range.
 Work forward_work(const Arguments& a) {
   const int64_t limits[] = {a.integer("num_voxel_x"), a.integer("num_voxel_y"), a.integer("num_voxel_z")};
   int64_t in_range = 0;
@@ -90,7 +90,7 @@ void expect_backward(Arguments& a) {
   });
 }
 
-// The rows of cells that have points only.
+// Counts only rows of cells with points.
 Work backward_work(const Arguments& a) {
   const int64_t Y = a[0].dim(1), X = a[0].dim(2), C = a[0].dim(3);
   std::vector<bool> has_points(static_cast<size_t>(a[0].dim(0) * Y * X));

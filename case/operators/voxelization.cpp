@@ -42,7 +42,7 @@ Case make(const Recipe& r) {
   c.parameters.set("ndim", 3);
   c.parameters.set("deterministic", 1);
   if (r["cells"] == 0) fail({}, "cells is 0, expected at least 1");
-  // The points of a cube of side 2; `cells` cells along each axis of most of it, by default of side 1/4.
+  // The points fill a cube of side 2; `cells` cells along each axis cover most of it, by default with side 1/4.
   constexpr float kLower = -0.9F, kUpper = 0.85F;
   const auto side = static_cast<float>(1.75 / static_cast<double>(r["cells"]));
   c.inputs = {with_uniform(make_tensor("points", MLUOP_DTYPE_FLOAT, {r["n"], r["f"]}), r.seed),

@@ -11,7 +11,7 @@ namespace {
 
 using Problem = AssignScoreProblem;
 
-// Calls visit(row, point, center) for each neighbor: its number, and those of its matrices [M, O].
+// Calls visit(row, point, center) for each neighbor: its row number, and the offsets of its matrices [M, O].
 template <class Visit>
 void for_each_neighbor(const Problem& p, const Visit& visit) {
   for (int64_t b = 0; b < p.B; ++b) {

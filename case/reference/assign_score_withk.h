@@ -1,4 +1,4 @@
-// Assign score with k forward and backward by their definitions: serial loops that round each operation to fp32,
+// Assign score with k, forward and backward, by their definitions: serial loops that round each operation to fp32
 // and results once to the data type. The oracle of the tests and the baseline of the perf suite.
 #pragma once
 

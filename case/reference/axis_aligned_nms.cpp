@@ -27,7 +27,7 @@ float weight(const SoftNmsProblem& problem, float overlap) {
   return problem.method == 0 ? 0 : 1 - overlap;
 }
 
-// The first box from `first` on that no later one exceeds.
+// The first box, from `first` on, that no later box exceeds.
 size_t position_of_max(const std::vector<Box>& boxes, size_t first) {
   size_t found = first;
   for (size_t i = first + 1; i < boxes.size(); ++i) {

@@ -1,5 +1,5 @@
-// Soft NMS and NMS match of axis-aligned boxes by their definitions: serial loops in fp32, whose bits the library
-// returns. The oracles of the tests and the baselines of the perf suite.
+// Soft NMS and NMS match of axis-aligned boxes by their definitions: serial loops in fp32; the library returns the
+// same bits. The oracles of the tests and the baselines of the perf suite.
 #pragma once
 
 #include <cstdint>

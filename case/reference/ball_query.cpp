@@ -8,7 +8,7 @@ namespace mluop::reference {
 
 namespace {
 
-// Writes the first nsample of N points that are members, and repeats the first. Returns whether there is one.
+// Writes the first nsample members among N points, and repeats the first. Returns whether there is a member.
 template <class T, class IsMember>
 bool query(const T* center, const T* points, int64_t N, int64_t nsample, const IsMember& is_member, int32_t* row) {
   int64_t count = 0;

@@ -11,8 +11,8 @@ struct BallQueryProblem {
   float min_radius, max_radius;
 };
 
-// T: float, Half or BFloat16. Each difference, product and sum is rounded to half for Half, else to fp32. The
-// library must return the same indices, and leave rows without a member as they are.
+// T: float, Half or BFloat16. Each difference, product and sum is rounded to half for Half, otherwise to fp32. The
+// library must return the same indices, and leave rows without a member unchanged.
 template <class T>
 void ball_query(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);
 
@@ -23,7 +23,7 @@ struct StackBallQueryProblem {
   float max_radius;
 };
 
-// The same of stacked clouds; rows without a member are -1, 0, 0, ...
+// The same for stacked clouds; rows without a member are -1, 0, 0, ...
 template <class T>
 void stack_ball_query(const StackBallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);
 

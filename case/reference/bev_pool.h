@@ -1,4 +1,4 @@
-// BEV pool forward and backward by their definitions: serial loops that round each operation to fp32, and results
+// BEV pool, forward and backward, by their definitions: serial loops that round each operation to fp32 and results
 // once to the data type. The oracle of the tests and the baseline of the perf suite.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace mluop::reference {
 // P points, D elements of depth, F rows of features, M cells, C channels.
 struct BevPoolProblem {
   int64_t P, D, F, M, C;
-  const int32_t *ranks_depth, *ranks_feat, *ranks_bev;  // [P]; a point of cell -1 is skipped
+  const int32_t *ranks_depth, *ranks_feat, *ranks_bev;  // [P]; a point with cell -1 is skipped
 };
 
 // T: float, Half or BFloat16. The library must return the same bits.

@@ -19,7 +19,7 @@ float cross(const Vertex& a, const Vertex& b, const Vertex& origin) {
   return (a[0] - origin[0]) * (b[1] - origin[1]) - (b[0] - origin[0]) * (a[1] - origin[1]);
 }
 
-// The first one again after the four.
+// The four corners, followed by the first again.
 std::array<Vertex, 5> corners_of(const float* box) {
   const float x_low = box[0] - box[3] / 2, x_high = box[0] + box[3] / 2;
   const float y_low = box[1] - box[4] / 2, y_high = box[1] + box[4] / 2;
@@ -33,7 +33,7 @@ std::array<Vertex, 5> corners_of(const float* box) {
   return corners;
 }
 
-// In a frame that is turned back by yaw, within half the sides and the margin.
+// Tests in a frame rotated back by yaw whether the point is within half the sides and the margin.
 bool contains(const float* box, const Vertex& point) {
   constexpr float kMargin = 1e-2F;
   const float c = rounded_cos(-box[6]), s = rounded_sin(-box[6]);

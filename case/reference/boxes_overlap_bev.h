@@ -1,12 +1,12 @@
-// The bird's-eye overlaps of 3-D boxes by their definition: the serial loop over all pairs, in fp32. The oracle of
-// the tests and the baseline of the perf suite.
+// Bird's-eye overlaps of 3-D boxes by their definition: the serial loop over all pairs, in fp32. The oracle of the
+// tests and the baseline of the perf suite.
 #pragma once
 
 #include <cstdint>
 
 namespace mluop::reference {
 
-// The area that two boxes (x, y, z, dx, dy, dz, yaw) share, in the operations and the order of mmcv's iou3d. Sine
+// The area shared by two boxes (x, y, z, dx, dy, dz, yaw), with the operations of mmcv's iou3d in its order. Sine
 // and cosine are computed in double and rounded.
 float bev_overlap(const float* box_a, const float* box_b);
 

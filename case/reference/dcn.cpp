@@ -9,18 +9,17 @@ namespace {
 
 using Problem = DcnProblem;
 
-// A channel of the input at an offset of the filter of an output pixel: it is multiplied by the filters of its
-// group.
+// A channel of the input at a filter offset of an output pixel; it is multiplied by the filters of its group.
 struct Column {
   int64_t n, channel;
-  int64_t sample;          // element of the mask
-  int64_t output, filter;  // elements of the output and of the filter, of the first output channel of the group
-  int64_t count, filter_stride;  // the output channels of the group; from one element of the filter to the next
+  int64_t sample;                // element of the mask
+  int64_t output, filter;        // elements of the output and the filter for the first output channel of the group
+  int64_t count, filter_stride;  // output channels of the group; distance between their filter elements
 };
 
-// The four pixels around a position, and the distances from the first of them.
+// The four pixels around a position, and the distances from the first pixel.
 struct Position {
-  // The pixel below (dy 1) or above, right (dx 1) or left; -1 outside of the image.
+  // The pixel below (dy 1) or above, right (dx 1) or left; -1 outside the image.
   int64_t pixel(int64_t dy, int64_t dx) const {
     const int64_t row = static_cast<int64_t>(std::floor(y)) + dy,
                   column = static_cast<int64_t>(std::floor(x)) + dx;
@@ -71,7 +70,7 @@ void for_each_column(const Problem& p, const DcnSamples<T>& samples, const Visit
   }
 }
 
-// Calls visit(dy, dx, element, value) for the pixels around a position that are in the image.
+// Calls visit(dy, dx, element, value) for the pixels around a position that are inside the image.
 template <class T, class Visit>
 void for_each_pixel(const Problem& p, const DcnSamples<T>& samples, const Position& position, const Column& column,
                     const Visit& visit) {
@@ -128,7 +127,7 @@ void dcn_backward_data(const Problem& p, const DcnSamples<T>& samples, const T* 
       if (grad_mask != nullptr) grad_mask[column.sample] += y * x * value * grad;
     });
   });
-  // Positions outside of the image have no terms.
+  // Positions outside the image add nothing.
   for (int64_t sample = 0; sample < p.N * p.Ho * p.Wo * p.deformable_groups * p.kernel_h * p.kernel_w; ++sample) {
     if (!position_of(p, samples, sample).inside) continue;
     for (const int64_t axis : {0, 1}) grad_offset[2 * sample + axis] *= mask_of(samples, sample);

@@ -24,13 +24,13 @@ struct DcnSamples {
   const T* mask;    // [N, Ho, Wo, deformable_groups, kernel_h, kernel_w], or null
 };
 
-// bias: null without.
+// bias: null if there is no bias.
 template <class T>
 void dcn_forward(const DcnProblem& problem, const DcnSamples<T>& samples, const T* filter, const T* bias,
                  double* output);
 
-// grad_mask: null without mask. Adds to the gradients; with `adds_slopes`, slopes along an axis are sums of pixels
-// in place of differences.
+// grad_mask: null without mask. Adds to the gradients. With `adds_slopes`, slopes along an axis are sums of pixels
+// instead of differences.
 template <class T>
 void dcn_backward_data(const DcnProblem& problem, const DcnSamples<T>& samples, const T* filter,
                        const T* grad_output, bool adds_slopes, double* grad_input, double* grad_offset,

@@ -53,7 +53,7 @@ void dynamic_scatter_backward(const DynamicScatterBackwardSizes& sizes, const fl
                               float* grad_feats) {
   const int64_t channels = sizes.channels;
   std::fill_n(grad_feats, sizes.feats_count(), 0.0F);
-  // [voxels, channels]: the first point that has the maximum.
+  // [voxels, channels]: the first point with the maximum.
   std::vector<int32_t> sources(static_cast<size_t>(sizes.voxels * channels), sizes.points);
   for (int n = 0; n < sizes.points; ++n) {
     const int32_t voxel = point2voxel_map[n];

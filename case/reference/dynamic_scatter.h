@@ -1,6 +1,6 @@
 // Dynamic point to voxel, forward and backward, by their definitions: serial loops. The oracles of the tests and
-// the baselines of the perf suite. Sums are those of an fp32 loop over the points, whose bits the operator has;
-// gradients are exact, quotients rounded once.
+// the baselines of the perf suite. Sums add the points in order in fp32; the operator returns the same bits.
+// Gradients are exact; quotients are rounded once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct DynamicPointToVoxelResult {
   std::vector<int32_t> voxel_coors;         // [V, 3]
   std::vector<int32_t> point2voxel_map;     // [points]
   std::vector<int32_t> voxel_points_count;  // [V]
-  std::vector<int32_t> coors;               // [points, 3], those of points without voxel replaced by -1
+  std::vector<int32_t> coors;               // [points, 3], with -1 for points without a voxel
   int32_t voxel_num = 0;
 };
 
@@ -36,7 +36,7 @@ void dynamic_scatter_backward(const DynamicScatterBackwardSizes& sizes, const fl
                               const float* feats, const float* voxel_feats, const int32_t* point2voxel_map,
                               float* grad_feats);
 
-// The gradient of sums, and with counts [voxels] of means: that of the voxel, divided by its count.
+// The gradient of sums (the gradient of the voxel) or, with counts [voxels], of means (divided by its count).
 void dynamic_scatter_backward_of_sums(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
                                       const int32_t* point2voxel_map, const int32_t* counts, float* grad_feats);
 

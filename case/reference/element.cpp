@@ -12,7 +12,7 @@ namespace {
 struct Format {
   uint32_t sign_of(double value) const { return std::signbit(value) ? 0x8000 : 0; }
   uint32_t infinity() const { return 0x8000U - (1U << mantissa_bits); }
-  // Where rounding to nearest gives infinity: beyond the largest number by half a unit.
+  // The limit above which rounding to nearest gives infinity: half a unit beyond the largest number.
   double overflow() const { return std::ldexp(2 - std::ldexp(0.5, -mantissa_bits), 1 - lowest_exponent); }
 
   double value_of(uint32_t bits) const {
@@ -30,7 +30,8 @@ struct Format {
       return static_cast<uint16_t>(sign_of(value) | infinity() | 1U << (mantissa_bits - 1));
     }
     if (magnitude >= overflow()) return static_cast<uint16_t>(sign_of(value) | infinity());
-    // Units of the last place: that of the smallest normal number below it, else 2^(exponent - mantissa_bits).
+    // The unit in the last place: for subnormals the unit of the smallest normal number, otherwise 2^(exponent -
+    // mantissa_bits).
     int exponent = lowest_exponent;
     if (magnitude >= std::ldexp(1, lowest_exponent)) exponent = std::ilogb(magnitude);
     // Adding 2^52 rounds to an integer number of units.

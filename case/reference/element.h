@@ -19,12 +19,12 @@ struct BFloat16 {
   bool operator==(const BFloat16&) const = default;
 };
 
-// Exact; NaN of any payload becomes the quiet NaN.
+// Exact; NaN with any payload becomes the quiet NaN.
 float to_f32(Half half);
 float to_f32(BFloat16 value);
 inline float to_f32(float value) { return value; }
 
-// Rounded to nearest even; a NaN becomes the quiet NaN.
+// Rounds to nearest even; NaN becomes the quiet NaN.
 Half to_f16(double value);
 BFloat16 to_bf16(double value);
 

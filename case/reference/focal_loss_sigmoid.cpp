@@ -8,7 +8,7 @@
 namespace mluop::reference {
 namespace {
 
-// NaN stays.
+// NaN remains NaN.
 double clamped_log(double x) { return std::log(x < FLT_MIN ? double{FLT_MIN} : x); }
 
 double element(const FocalLossSigmoidProblem& problem, double x, bool is_target) {

@@ -8,8 +8,8 @@
 namespace mluop::reference {
 namespace {
 
-// The threads of mmcv: the largest power of two up to N, at most 1024. In the order of its reduction, thread t is
-// the one of t with its bits reversed.
+// The number of threads of mmcv: the largest power of two up to N, at most 1024. Its reduction visits the threads
+// in the order of their bit-reversed numbers.
 std::vector<int64_t> places_of_threads(int64_t N) {
   int64_t threads = 1;
   while (2 * threads <= std::min<int64_t>(N, 1024)) threads *= 2;
@@ -22,7 +22,7 @@ std::vector<int64_t> places_of_threads(int64_t N) {
   return places;
 }
 
-// distance(last, k): of point k to the sample `last`.
+// distance(last, k): the distance from point k to the sample `last`.
 template <class Distance>
 void sample(int64_t N, int64_t M, int32_t* idx, const Distance& distance) {
   if (M == 0) return;
@@ -35,7 +35,7 @@ void sample(int64_t N, int64_t M, int32_t* idx, const Distance& distance) {
     int64_t selected = 0;
     for (int64_t k = 0; k < N; ++k) {
       float& to_samples = nearest[static_cast<size_t>(k)];
-      // A distance of NaN has no effect.
+      // A NaN distance has no effect.
       const float d = distance(int64_t{idx[j - 1]}, k);
       if (d < to_samples) to_samples = d;
       if (to_samples > furthest || (to_samples == furthest && place(k) < place(selected))) {

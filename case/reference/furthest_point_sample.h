@@ -10,8 +10,8 @@ struct FurthestPointSampleSizes {
   int64_t B, N, M;
 };
 
-// Write idx [B, M], of points [B, N, 3], and of distances [B, N, N]. Of equal points, the one that the CUDA kernel
-// of mmcv selects is selected.
+// Write idx [B, M] for points [B, N, 3], and for distances [B, N, N]. Among equal points, selects the point that
+// mmcv's CUDA kernel selects.
 void furthest_point_sample(const FurthestPointSampleSizes& sizes, const float* points, int32_t* idx);
 void furthest_point_sample_with_dist(const FurthestPointSampleSizes& sizes, const float* distances, int32_t* idx);
 

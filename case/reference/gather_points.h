@@ -10,7 +10,7 @@ struct GatherPointsSizes {
   int64_t B, C, N, M;  // batches, channels, features, points
 };
 
-// T: an unsigned integer of the size of an element, for copies of any bits.
+// T: an unsigned integer with the size of an element, for copies of any bits.
 template <class T>
 void gather_points_forward(const GatherPointsSizes& sizes, const T* features, const int32_t* indices, T* output);
 

@@ -63,7 +63,7 @@ IndicePairsResult get_indice_pairs(const IndicePairsProblem& problem) {
   IndicePairsResult result{std::vector<int32_t>(offsets * 2 * count, -1), output_sites(problem),
                            std::vector<int32_t>(offsets)};
   std::unordered_map<uint64_t, int32_t> rows;
-  // The first of repeated sites.
+  // The first of repeated sites wins.
   for (size_t row = 0; row < result.outputs.size(); ++row) {
     rows.try_emplace(cell_of(problem, result.outputs[row]), static_cast<int32_t>(row));
   }

@@ -11,7 +11,7 @@ template <class Sum, class T>
 void indice_convolution_backward_data(const Sizes& sizes, const T* output_grad, const T* filters,
                                       const int32_t* indice_pairs, const int64_t* indice_num, Sum* input_grad) {
   std::fill_n(input_grad, sizes.features_count(), Sum{0});
-  // Transposed, so that compilers vectorize the innermost loop: the order of the additions to a sum is that of co.
+  // Transposed, so that compilers vectorize the innermost loop; sums still add in the order of co.
   std::vector<Sum> weights(static_cast<size_t>(sizes.filters_count()));
   for (int64_t k = 0; k < sizes.K(); ++k) {
     for (int64_t ci = 0; ci < sizes.Ci; ++ci) {

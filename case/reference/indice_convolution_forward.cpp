@@ -30,7 +30,7 @@ void indice_convolution_forward(const Sizes& sizes, const float* features, const
   });
 }
 
-// The number of channels with sums in registers. The loop is naive in every other respect.
+// Number of channels whose sums are in registers. The loop is naive in every other respect.
 constexpr int64_t kBlock = 16;
 
 template <class T>

@@ -7,7 +7,7 @@
 namespace mluop::reference {
 
 struct IndiceMaxpoolProblem {
-  int64_t K, L, N, M, C;  // offsets, pairs of an offset at most, rows of features and of features_out, channels
+  int64_t K, L, N, M, C;  // offsets, maximum pairs of an offset, rows of features and of features_out, channels
   const int32_t* indice_pairs;  // [K, 2, L]
   const int64_t* indice_num;    // [K]
 };

@@ -13,7 +13,8 @@ struct Neighbor {
   int32_t index;
 };
 
-// Moves the root of heap[0, count) down. Equal distances are exchanged; of two equal children, the first one is.
+// Moves the root of heap[0, count) down. Equal distances are exchanged; among equal children, the first is
+// exchanged.
 void reheap(std::vector<Neighbor>& heap, size_t count) {
   size_t root = 0;
   while (2 * root + 1 < count) {

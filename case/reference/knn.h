@@ -10,7 +10,7 @@ struct KnnSizes {
   int64_t B, M, N, k;
 };
 
-// The library must return the same bits, and of equal distances the same indices in the same order.
+// The library must return the same bits and, for equal distances, the same indices in the same order.
 void knn(const KnnSizes& sizes, const float* xyz, const float* new_xyz, int32_t* idx, float* dist2);
 
 }  // namespace mluop::reference

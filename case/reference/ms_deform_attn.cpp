@@ -10,13 +10,13 @@ namespace mluop::reference {
 namespace {
 
 struct Pixel {
-  int64_t row;  // of value: (b, key, m); -1 outside of the image
+  int64_t row;  // row (b, key, m) of value; -1 outside the image
   float weight;
 };
 
 // A sample that is used.
 struct Sample {
-  int64_t place, number;  // of (b, q, m), and of (b, q, m, l, p)
+  int64_t place, number;  // index of (b, q, m), and of (b, q, m, l, p)
   float below, right;     // distances from the upper left pixel
   float height, width;
   std::array<Pixel, 4> pixels;  // upper left, upper right, lower left, lower right

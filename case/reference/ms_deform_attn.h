@@ -1,4 +1,4 @@
-// Oracles of multi-scale deformable attention, forward and backward: the bits of the serial loop in fp32.
+// Oracles of multi-scale deformable attention, forward and backward: serial loops in fp32, bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct MsDeformAttnProblem {
 };
 
 void ms_deform_attn(const MsDeformAttnProblem& problem, float* output);
-// Sums over channels are those of 16 partial sums, of which the upper half is added to the lower one.
+// Sums over channels use 16 partial sums; the upper half is added to the lower half until one is left.
 void ms_deform_attn_backward(const MsDeformAttnProblem& problem, const float* grad_output, float* grad_value,
                              float* grad_locations, float* grad_weights);
 

@@ -13,7 +13,7 @@
 namespace mluop::reference {
 namespace {
 
-// The boxes of `order` that no box kept before them suppresses.
+// The boxes of `order` that are not suppressed by a box kept earlier.
 template <class Suppresses>
 std::vector<int64_t> kept_of(const std::vector<int64_t>& order, const Suppresses& suppresses) {
   std::vector<int64_t> kept;
@@ -137,7 +137,7 @@ void nms3d(const Nms3dProblem& problem, const float* boxes, int32_t* output, int
     const float *a = all[static_cast<size_t>(i)].data(), *b = all[static_cast<size_t>(j)].data();
     const float overlap = problem.has_yaw ? bev_overlap(a, b) : upright_overlap(a, b);
     const float area = a[3] * a[4] + b[3] * b[4] - overlap;
-    // NaN becomes the least area.
+    // A NaN area becomes the least area.
     return overlap / (area > 1e-8F ? area : 1e-8F) > problem.iou_threshold;
   });
   std::fill_n(output, N, 0);

@@ -11,13 +11,13 @@ struct NmsProblem {
   bool by_column;   // boxes are [B, 4, N], not [B, N, 4]
   bool has_center;  // boxes are x, y, width, height, not x1, y1, x2, y2
   float offset, iou_threshold, confidence_threshold;
-  int64_t max_output_size;  // of a batch and a class
-  // 0: indices; 1: rows of confidence and box; 2: columns of these; 3: rows of batch, class and index. Modes 0
-  // and 3 are int32.
+  int64_t max_output_size;  // maximum output of a batch and a class
+  // 0: indices; 1: rows of confidence and box; 2: columns of confidence and box; 3: rows of batch, class and
+  // index. Modes 0 and 3 are int32.
   int mode;
 };
 
-// T: float, Half or BFloat16. Writes all of output, zeros past the boxes, and the number of boxes.
+// T: float, Half or BFloat16. Writes the whole output, with zeros past the boxes, and the number of boxes.
 template <class T>
 void nms(const NmsProblem& problem, const T* boxes, const T* confidence, void* output, int32_t* output_size);
 
@@ -25,7 +25,7 @@ void nms(const NmsProblem& problem, const T* boxes, const T* confidence, void* o
 struct Nms3dProblem {
   int64_t N;
   bool by_column;
-  bool has_yaw;  // else the boxes are upright
+  bool has_yaw;  // false: the boxes are upright
   float iou_threshold;
 };
 

@@ -6,15 +6,15 @@
 
 namespace mluop::reference {
 
-// Where z of a box (x, y, z, dx, dy, dz, yaw) is, and by how much its sides are longer.
+// The meaning of z of a box (x, y, z, dx, dy, dz, yaw), and the enlargement of its sides.
 enum class BoxRule { kMlu, kMmcv };
 
 struct PointsInBoxesSizes {
   int64_t B, M, T;
 };
 
-// The operations and the order of the kernels for CPUs of MLU-OPS and mmcv. Sine and cosine are computed in double
-// and rounded.
+// Performs the operations of the CPU kernels of MLU-OPS and mmcv in their order. Sine and cosine are computed in
+// double and rounded.
 bool is_in_box(BoxRule rule, const float* point, const float* box);
 
 // indices[b, m] = the first box of the batch that contains the point, or -1.

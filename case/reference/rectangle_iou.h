@@ -1,12 +1,12 @@
-// The IoU of two rectangles x1, y1, x2, y2, in fp32; `offset` is added to widths and heights. A rectangle whose
-// width or height is not positive is empty: its IoUs are 0. NaN if a number of the other is NaN.
+// The IoU of two rectangles x1, y1, x2, y2, in fp32; `offset` is added to widths and heights. A rectangle with a
+// non-positive width or height is empty: its IoU is 0, or NaN if a number of the other rectangle is NaN.
 #pragma once
 
 #include <algorithm>
 
 namespace mluop::reference {
 
-// The length that two intervals share.
+// The length shared by two intervals.
 inline float shared_length(float low_a, float high_a, float low_b, float high_b, float offset) {
   return std::max(0.0F, std::min(high_a, high_b) - std::max(low_a, low_b) + offset);
 }

@@ -12,7 +12,7 @@
 namespace mluop::reference {
 namespace {
 
-// Where the samples of a RoI are along an axis.
+// The positions of the samples of a RoI along an axis.
 struct Axis {
   Axis(const RoiAlignProblem& problem, float low, float high, int64_t bins) {
     const float offset = problem.aligned ? 0.5F : 0.0F;
@@ -29,7 +29,7 @@ struct Axis {
            (static_cast<float>(i) + 0.5F) * bin / static_cast<float>(samples);
   }
 
-  // The samples [first, last) of bin p that are at -1 to `pixels`: positions ascend.
+  // The samples [first, last) of bin p with positions from -1 to `pixels`; positions ascend.
   std::pair<int, int> inside(int64_t p, int64_t pixels) const {
     const auto first_where = [&](const auto& is_beyond) {
       int low = 0, high = samples;
@@ -89,7 +89,8 @@ void for_each_bin(const RoiAlignProblem& problem, const T* boxes, const Visit& v
   }
 }
 
-// visit(i) for the samples of a bin along an axis, of those outside of `pixels` the first on each side only.
+// Calls visit(i) for the samples of a bin along an axis; of the samples outside `pixels`, only the first on each
+// side.
 template <class Visit>
 void for_each_position(const Axis& axis, int64_t p, int64_t pixels, const Visit& visit) {
   const auto [first, last] = axis.inside(p, pixels);
@@ -98,7 +99,7 @@ void for_each_position(const Axis& axis, int64_t p, int64_t pixels, const Visit&
   if (last < axis.samples) visit(axis.position(p, last));
 }
 
-// visit(y, x) for the samples of a bin, in their order, but for those outside of the image that follow others.
+// Calls visit(y, x) for the samples of a bin in order, except samples outside the image that follow another one.
 template <class Visit>
 void for_each_sample(const RoiAlignProblem& problem, const Axis& y, const Axis& x, int64_t p, int64_t q,
                      const Visit& visit) {
@@ -110,7 +111,8 @@ void for_each_sample(const RoiAlignProblem& problem, const Axis& y, const Axis& 
 
 double divisor(const Axis& y, const Axis& x) { return std::max(y.samples, 1) * double(std::max(x.samples, 1)); }
 
-// visit(pixel, weight) for the pixels of a bin along an axis, each once: the sum of its weights in the samples.
+// Calls visit(pixel, weight) once for each pixel of a bin along an axis, with the sum of its weights in the
+// samples.
 template <class Visit>
 void for_each_tap(const Axis& axis, int64_t p, int64_t pixels, const Visit& visit) {
   std::map<int64_t, double> weights;
@@ -125,8 +127,8 @@ void for_each_tap(const Axis& axis, int64_t p, int64_t pixels, const Visit& visi
   for (const auto& [pixel, weight] : weights) visit(pixel, weight);
 }
 
-// visit(y, x, weight) for the pixels of a bin: products of the weights of their rows and columns, divided by the
-// number of samples.
+// Calls visit(y, x, weight) for the pixels of a bin; the weight is the product of row weight and column weight,
+// divided by the number of samples.
 template <class Visit>
 void for_each_pixel(const RoiAlignProblem& problem, const Axis& y_axis, const Axis& x_axis, int64_t p, int64_t q,
                     const Visit& visit) {

@@ -1,4 +1,4 @@
-// Oracles of RoI align, forward and backward: all bins, one after the other.
+// Oracles of RoI align, forward and backward: visit all bins in order.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct RoiAlignProblem {
   float spatial_scale;
 };
 
-// Adds the pixels of means with their weights, in double; the positions of samples and the weights of a sample
-// along an axis are fp32. T: float, Half or BFloat16.
+// Adds the weighted pixels of means in double; positions of samples and weights of a sample along an axis are
+// fp32. T: float, Half or BFloat16.
 template <class T>
 void roi_align_means(const RoiAlignProblem& problem, const T* boxes, const T* input, double* output);
 template <class T>
 void roi_align_means_backward(const RoiAlignProblem& problem, const T* boxes, const T* grads, double* grads_image);
 
-// Maxima, and the sums of their gradients, have the bits of the loop in fp32.
+// Maxima, and the sums of their gradients, have the bits of the fp32 loop.
 template <class T>
 void roi_align_maxima(const RoiAlignProblem& problem, const T* boxes, const T* input, T* output, T* argmax_x,
                       T* argmax_y);

@@ -19,7 +19,7 @@ std::array<float, kCount> floats(const T* from) {
   return result;
 }
 
-// The voxel along an axis of a RoI, for a point that is `offset` from the first face.
+// The voxel along an axis of a RoI for a point at distance `offset` from the first face.
 int64_t voxel_of(float offset, float side, int64_t count) {
   const float position = offset / (side / static_cast<float>(count));
   if (std::isnan(position)) return 0;

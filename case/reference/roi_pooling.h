@@ -7,14 +7,14 @@
 namespace mluop::reference {
 
 struct RoiawarePool3dSizes {
-  int64_t R, N, C, P;  // RoIs, points, channels, numbers of a voxel for its points
+  int64_t R, N, C, P;  // RoIs, points, channels, places of a voxel for its points
   int64_t X, Y, Z;     // voxels of a RoI
 
   int64_t voxels() const { return R * X * Y * Z; }
 };
 
-// T, here and below: float or Half. Geometry and sums are those of the loop in fp32, whose bits the library must
-// return; of Half, means are rounded once.
+// T, here and below: float or Half. Geometry and sums are computed by a loop in fp32, whose bits the library must
+// return; means of Half are rounded once.
 template <class T>
 void roiaware_pool3d_forward(bool is_max, const RoiawarePool3dSizes& sizes, const T* rois, const T* pts,
                              const T* features, int32_t* argmax, int32_t* pts_idx_of_voxels, T* pooled);

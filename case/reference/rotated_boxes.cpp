@@ -15,7 +15,7 @@ struct Interval {
   Real low, high;
 };
 
-// The numbers of both intervals; low > high if there are none.
+// The intersection of two intervals; low > high if it is empty.
 Interval common(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
 // The y with |s x + c y| <= half.
@@ -42,7 +42,7 @@ struct Box {
   bool is_finite;
 };
 
-// The box `other` where `box` is centered and parallel to the axes.
+// The box `other` in a frame where `box` is centered and parallel to the axes.
 struct RelativeBox {
   RelativeBox(const Box& box, const Box& other)
       : x(box.cosine * (other.x - box.x) + box.sine * (other.y - box.y)),
@@ -52,7 +52,7 @@ struct RelativeBox {
         cosine(box.cosine * other.cosine + box.sine * other.sine),
         sine(box.cosine * other.sine - box.sine * other.cosine) {}
 
-  // The y of its points with this x.
+  // The y interval of its points at this x.
   Interval at(Real at_x) const {
     const Interval of_width = strip_at(at_x - x, cosine, sine, half_width);
     const Interval of_height = strip_at(at_x - x, -sine, cosine, half_height);
@@ -63,8 +63,8 @@ struct RelativeBox {
   Real x, y, half_width, half_height, cosine, sine;
 };
 
-// The area is the integral over x of the length that both boxes share. This length is linear between the x of the
-// corners and of the crossings of edges: its value in the middle times the distance is the integral.
+// The area is the integral over x of the length that both boxes share. This length is linear between the x of
+// corners and crossings of edges: the integral is the value in the middle times the distance.
 Real intersection(const Box& box, const Box& other) {
   const Real dx = other.x - box.x, dy = other.y - box.y, reach = 1.001L * (box.radius + other.radius);
   if (dx * dx + dy * dy > reach * reach) return 0;
@@ -74,7 +74,7 @@ Real intersection(const Box& box, const Box& other) {
     for (const int v : {-1, 1}) {
       const Real along = u * relative.half_width, across = v * relative.half_height;
       ends.push_back(relative.x + along * relative.cosine - across * relative.sine);
-      // Where the lines of the edges `u` and `v` cross that of the edge `v` of `box`.
+      // The crossings of the lines of the edges `u` and `v` with the line of the edge `v` of `box`.
       const Real height = v * box.half_height - relative.y;
       ends.push_back(relative.x + (along - height * relative.sine) / relative.cosine);
       ends.push_back(relative.x + (height * relative.cosine - u * relative.half_height) / relative.sine);

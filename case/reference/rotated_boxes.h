@@ -9,14 +9,14 @@ namespace mluop::reference {
 struct BoxIouRotatedProblem {
   int64_t N, M;
   bool is_over_first;  // intersection over foreground: over the area of the first box
-  bool is_aligned;     // the boxes of a row only; M is N
+  bool is_aligned;     // compares only boxes with equal indices; M is N
 };
 
 // Each box is x, y, width, height and angle. Quotients are rounded once.
 void box_iou_rotated(const BoxIouRotatedProblem& problem, const float* bbox1, const float* bbox2, float* ious);
 
 struct NmsRotatedProblem {
-  int64_t N, columns;  // of boxes; those after the angle are not read
+  int64_t N, columns;  // number and columns of boxes; columns after the angle are not read
   float iou_threshold;
 };
 

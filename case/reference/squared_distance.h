@@ -1,5 +1,5 @@
 // Squared distances of points in space by their definition: each difference, product and sum is rounded to half
-// for half, else to fp32.
+// for half, otherwise to fp32.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace mluop::reference {
 
-// The value rounded to half, ties to even. As to_f16(), and fast enough for millions of points.
+// The value rounded to half, ties to even. Equals to_f16(), but fast enough for millions of points.
 inline double half_rounded(double value) {
   const double magnitude = std::abs(value);
   if (!(magnitude < 65520)) return std::isnan(value) ? value : std::copysign(HUGE_VAL, value);

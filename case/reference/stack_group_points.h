@@ -11,7 +11,7 @@ struct StackGroupPointsProblem {
   const int32_t *features_batch_cnt, *indices_batch_cnt, *indices;
 };
 
-// T: an unsigned integer of the size of an element, for copies of any bits.
+// T: an unsigned integer with the size of an element, for copies of any bits.
 template <class T>
 void stack_group_points_forward(const StackGroupPointsProblem& problem, const T* features, T* output);
 

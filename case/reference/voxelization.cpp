@@ -18,7 +18,7 @@ struct Hash {
   }
 };
 
-// Whether the point is in range; then `cell` is its cell.
+// Whether the point is in range; if so, writes its cell.
 bool locate(const VoxelizationProblem& problem, const float* point, Cell& cell) {
   for (int axis = 0; axis < 3; ++axis) {
     const float low = problem.coors_range[axis], high = problem.coors_range[axis + 3];

@@ -65,7 +65,7 @@ std::array<std::array<double, 3>, 3> rotation_matrix(const std::array<double, 4>
            {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}}};
 }
 
-// floor, because a cast to int would round points below the box into it.
+// floor, because a cast to int would round points below the box up into it.
 int32_t voxel(double metres, double first, double size) {
   return static_cast<int32_t>(std::floor((metres - first) / size));
 }

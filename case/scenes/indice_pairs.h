@@ -30,10 +30,11 @@ Site output_grid(const Site& grid, const SparseConvolution& convolution);
 struct IndicePairs {
   std::vector<int32_t> pairs;  // [offsets, 2, inputs]: input index, output index; -1 past the last pair
   std::vector<int64_t> num;    // [offsets]
-  std::vector<Site> outputs;   // the inputs of a submanifold convolution, else ordered by (batch, z, y, x)
+  std::vector<Site> outputs;   // submanifold: the inputs, otherwise ordered by (batch, z, y, x)
 };
 
-// Those of the oracle, for distinct sites of `grid`. The pairs of a filter offset are in the order of the inputs.
+// Returns the pairs that the oracle computes for distinct sites of `grid`. The pairs of a filter offset are in the
+// order of the inputs.
 IndicePairs indice_pairs(const std::vector<Site>& inputs, const Site& grid, const SparseConvolution& convolution);
 
 }  // namespace mluop::scenes

@@ -22,7 +22,7 @@ struct Slice {
 
 double radians(double degrees) { return degrees * std::numbers::pi / 180; }
 
-// 32 random bits. std::uniform_real_distribution differs between systems.
+// Uses 32 random bits. std::uniform_real_distribution differs between systems.
 double uniform(std::mt19937& random, double low, double high) {
   return low + (high - low) * static_cast<double>(random()) * 0x1p-32;
 }
@@ -99,13 +99,13 @@ double distance_of_hit(const std::vector<Slice>& slices, double height, double s
 
 std::vector<Position> lidar_turn(const Lidar& lidar, double place, double travelled) {
   static const std::vector<Box> boxes = street();
-  // Different noise for each turn.
+  // Each turn has different noise.
   std::mt19937 random(static_cast<uint32_t>((place + travelled + kStreetHalfLength) * 1000));
   std::normal_distribution<double> noise(0, kNoise);
   std::vector<Position> positions;
   positions.reserve(static_cast<size_t>(lidar.columns) * static_cast<size_t>(lidar.rings));
   for (int column = 0; column < lidar.columns; ++column) {
-    // An offset of half a column, so that no beam is parallel to the sides of the boxes.
+    // The offset of half a column keeps beams from being parallel to the sides of the boxes.
     const double azimuth = 2 * std::numbers::pi * (column + 0.5) / lidar.columns;
     const auto slices = slices_of(boxes, place + travelled, azimuth);
     for (int ring = 0; ring < lidar.rings; ++ring) {

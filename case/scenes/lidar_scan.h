@@ -20,9 +20,9 @@ struct Lidar {
 // The sensor of KITTI.
 inline constexpr Lidar kKittiLidar = {64, 1900, -24.9, 2.0, 1.73};
 
-// The points that the beams hit during a turn, by column, in a column from the highest beam to the lowest. Walls
-// enclose the street, so every beam hits a point. `place` is the position of the origin on the street in m,
-// `travelled` the distance of the car from the origin in m. The result depends on the arguments only.
+// The points that the beams hit during a turn, by column, and within a column from the highest beam to the lowest.
+// Walls enclose the street, so every beam hits a point. `place` is the position of the origin on the street in m,
+// `travelled` the distance of the car from the origin in m. The result depends only on the arguments.
 std::vector<Position> lidar_turn(const Lidar& lidar, double place, double travelled);
 
 }  // namespace mluop::scenes

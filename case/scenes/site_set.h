@@ -27,7 +27,7 @@ class SiteSet {
   int64_t size() const { return static_cast<int64_t>(sites_.size()); }
   // Numbers the sites in the order of their coordinates.
   void number() { std::sort(sites_.begin(), sites_.end()); }
-  // In the order of their numbers: before number(), in that of insertion.
+  // The sites in the order of their numbers; before number(), in the order of insertion.
   const std::vector<Site>& sites() const { return sites_; }
 
  private:

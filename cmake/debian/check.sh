@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks the packages of the preset deb: lintian reports nothing, and in a clean root of this system they install, the
-# README's example builds with CMake and with pkg-config and runs, so do the tools, and nothing is left when the packages
-# are purged. Runs as root, after `sh cmake/install-deps.sh deb`.
+# Checks the packages of the preset deb: lintian reports no problem; in a clean root of this system, the packages
+# install, the README's example builds with CMake and with pkg-config and runs, the tools run, and purging the packages
+# leaves no file. Runs as root, after `sh cmake/install-deps.sh deb`.
 #
 #   check.sh [DIR]   DIR has the packages; default build/packages
 set -eu

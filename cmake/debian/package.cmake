@@ -3,7 +3,7 @@ if(NOT BUILD_SHARED_LIBS OR NOT MLUOP_OMP_BUILD_CASE OR NOT MLUOP_OMP_BUILD_PERF
   message(FATAL_ERROR "MLUOP_OMP_BUILD_DEB requires BUILD_SHARED_LIBS, MLUOP_OMP_BUILD_CASE and MLUOP_OMP_BUILD_PERF")
 endif()
 
-# As for Debian's own tools, DEBFULLNAME and DEBEMAIL name the maintainer.
+# DEBFULLNAME and DEBEMAIL name the maintainer, as for Debian's tools.
 set(mluop_deb_name "$ENV{DEBFULLNAME}")
 set(mluop_deb_email "$ENV{DEBEMAIL}")
 if(mluop_deb_name STREQUAL "")
@@ -16,7 +16,7 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${mluop_deb_name} <${mluop_deb_email}>")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mluop-omp)
-# CPack writes it before the description of each component.
+# CPack writes this text before the description of each component.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -64,12 +64,12 @@ file(READ ${released} symbols)
 file(CONFIGURE OUTPUT ${control}/symbols CONTENT "${symbols}${new_symbols}" @ONLY)
 file(WRITE ${control}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control}/symbols ${control}/triggers)
-# CPack always adds a postinst and a postrm that call ldconfig, too.
+# CPack adds a postinst and a postrm that call ldconfig in any case.
 file(WRITE ${control}/overrides "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME}: maintscript-calls-ldconfig\n")
 install(FILES ${control}/overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
         RENAME ${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} COMPONENT runtime)
 
-# What Debian's policy requires in share/doc of each package. SOURCE_DATE_EPOCH sets the date.
+# The files in share/doc that Debian's policy requires of each package. SOURCE_DATE_EPOCH sets the date.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${control}/changelog
 "mluop-omp (${PROJECT_VERSION}) unstable; urgency=medium

@@ -7,7 +7,7 @@ parse: some mutants do not compile, and run.py discards them.
 import re
 from dataclasses import dataclass
 
-# Operators with a space on both sides: not those of pointers, references and template arguments.
+# Operators with a space on both sides, which excludes pointers, references and template arguments.
 _OPERATORS = {
     "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"],
     "<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "==": ["!="], "!=": ["=="],
@@ -23,7 +23,7 @@ _SKIPPED = re.compile(
 _OPERATOR = re.compile(r"(?<= )(?:" + "|".join(sorted(map(re.escape, _OPERATORS), key=len, reverse=True)) + r")(?= )")
 _NUMBER = re.compile(r"(?<![\w.'])\d+(?![\w.'])")
 _NAME = re.compile(r"(?<!std::)(?<!\w)(?:begin|end|true|false)(?!\w)|(?<=std::)(?:min|max)(?=\()")
-# Not the steps of loops: without end, these mutants say nothing.
+# The steps of loops are left out: mutants without end give no verdict.
 _INCREMENT = re.compile(r"(?:\+\+|--)(?=[\w.]+;)")
 _STEP = re.compile(r"(?:\+\+|--)\w+\)|[+-]= [\w<>.:]+\) ")
 _NOT = re.compile(r"!(?=[\w(])")

@@ -2,7 +2,7 @@
 
 Needs a build directory of the preset `release` with mluop_tests built. A mutant is found first on the include path, so
 the sources and the build stay as they are; only the objects that include the file are compiled, kernels for AVX2
-alone, and mluop_tests is linked with them. Mutants that do not compile, or whose objects equal those of the original
+alone, and mluop_tests is linked with them. Mutants that do not compile, or whose objects equal the original objects
 (trivial compiler equivalence), do not count. The script is the project's own: of the tools, mull and dextool are in no
 Debian archive, and universalmutator only rewrites text; to build and judge its mutants would take this script too.
 """
@@ -37,8 +37,8 @@ def suites_of(operator):
 
 
 def stages(file, seconds, operators):
-    """The tests that can notice a mutant of the file, in the order in which they run: first those of its folder, the
-    quick ones before the slow ones, then the others. seconds: of each test without a mutant. operators: all of them.
+    """The tests that can notice a mutant of the file, in the order in which they run: first the tests of its folder,
+    quick tests before slow tests, then the others. seconds: of each test without a mutant. operators: all of them.
     They do not use each other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
     near = {"core": ("Core", "Api"), "team": ("Team",), "recording": ("Recording", "Api"), "primitives": ("Primitives",),
@@ -75,7 +75,7 @@ class Build:
             if entry["output"].endswith(".cpp.o") and "coverage" not in entry["output"]:
                 command = shlex.split(entry["command"])
                 command = command[next(i for i, part in enumerate(command) if part.endswith("++")):]
-                # Dependencies stay those of the build, and an unused variable is no reason to discard a mutant.
+                # The dependencies of the build are kept, and an unused variable does not discard a mutant.
                 depfile = command.index("-MD")
                 command[depfile:command.index("-MF") + 2] = []
                 command = [part for part in command if part != "-Werror"] + ["-w"]
@@ -130,7 +130,7 @@ class Build:
         return "" if self._run(command).returncode == 0 else "does not link"
 
     def is_original(self, file):
-        """Whether the objects of the last build equal those of the file without a mutant."""
+        """Whether the last build has the objects of the file without a mutant."""
         text = (self.source / file).read_text()
         original = self.scratch / "original.o"
         return all(self._compile_with(output, file, text, original)
@@ -138,7 +138,7 @@ class Build:
                    for i, output in enumerate(self.objects_of[file]))
 
     def time_tests(self):
-        """Runs the tests without a mutant. Returns the seconds of each, and those of processors in all."""
+        """Runs the tests without a mutant. Returns the seconds of each test, and the processor seconds of all."""
         report = self.scratch / "tests.json"
         failure = self.test(f"*:-{EXCLUDED_SUITES}", 3600, 3600, self.folder / "test/mluop_tests",
                             f"--gtest_output=json:{report}")

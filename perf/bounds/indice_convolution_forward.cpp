@@ -24,7 +24,7 @@
 #define MLUOP_PERF_GEMM_TILE
 namespace mluop::perf {
 
-// The most pairs of a batch: its input rows fit in L1.
+// Maximum number of pairs of a batch, so that its input rows fit in L1.
 constexpr size_t kMaxPairs = 96;
 
 // Consecutive pairs of one filter offset.

@@ -30,7 +30,7 @@ struct InterpolatePlan {
   InterpolateTensors tensors;
   int64_t strips;            // of a batch
   int64_t points, features;  // in whole squares
-  // For these points: two offsets of 32 bits each, of the sums of two features in [features, kSquare].
+  // For each pair of points: two 32-bit offsets of the sums of their features in [features, kSquare].
   std::vector<uint64_t> paired_offsets;  // [B, points * 3 / 2]
   std::vector<float> weights;            // [B, points, 3]
 };
@@ -159,7 +159,7 @@ InterpolatePlan plan_of(const InterpolateTensors& tensors, std::span<const float
   const int64_t points = N / line_points(tensors.dtype) * line_points(tensors.dtype);
   const int64_t features = M / kSquare * kSquare;
   InterpolatePlan plan{tensors, C / kSquare, points, features, {}, {}};
-  // Features past the last whole square are mapped to others.
+  // Features past the last whole square are mapped to other features.
   const auto offset = [&](int64_t slot) {
     return static_cast<uint64_t>(tensors.indices[slot] % features * kSquare);
   };

@@ -22,7 +22,7 @@ using network::Layer;
 using network::Window;
 
 constexpr int64_t kInputChannels = 5;
-// The outputs that are verified: some of the first scan, 3 m in front of the car and to its side.
+// The verified outputs: part of the first scan, 3 m in front of the car and to its side.
 constexpr int32_t kSampleDistance = 5, kSampleExtent = 4;
 
 std::vector<Layer> layers() {
@@ -39,7 +39,7 @@ std::vector<Layer> layers() {
   return all;
 }
 
-// Scales the number of scans, as the number of sites of a scan is limited.
+// Scales the number of scans, because the number of sites of a scan is limited.
 Encoder encoder_of_scans(double size) {
   scenes::CenterPointInput input = scenes::kCenterPointInputs[0];
   input.sites = scaled(input.sites, size);
@@ -80,7 +80,7 @@ void select(const Window& window, const std::vector<scenes::Site>& sites, networ
   matrix.values.resize(static_cast<size_t>(kept * matrix.columns));
 }
 
-// Keeps the outputs at sites in the window. Their sites are the only indices of the result then.
+// Keeps the outputs at sites in the window. The result then has no other indices than their sites.
 void select_outputs(const Window& window, networks::Result& result) {
   networks::Values<int32_t>& coordinates = result.indices[0];
   std::vector<scenes::Site> sites(coordinates.size() / std::tuple_size_v<scenes::Site>);
@@ -133,8 +133,8 @@ class CenterPoint : public NetworkCase<Encoder> {
     write_training(folder);
   }
 
-  // Compares a sample of the outputs and, for a loss of them, all gradients. They depend on the inputs in their
-  // receptive field only.
+  // Compares a sample of the outputs and, for a loss over the sample, all gradients. Both depend only on the
+  // inputs in the receptive field of the sample.
   std::string verify() override {
     Encoder& encoder = network_;
     encoder.loss = sample_of(encoder);

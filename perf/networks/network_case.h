@@ -38,11 +38,11 @@ class TimedLibrary : public networks::Library {
   StepTimes& times_;
 };
 
-// Network: what compute() of test/networks has an overload for.
+// Network: a type for which test/networks has an overload of compute().
 template <class Network>
 class NetworkCase : public Case {
  public:
-  // Runs the network once: work() depends on results.
+  // Runs the network once, because work() depends on results.
   NetworkCase(Network network, bool trains)
       : Case(MLUOP_OMP_ALGORITHM_NATIVE), network_(std::move(network)), trains_(trains) {
     run();
@@ -68,13 +68,13 @@ class NetworkCase : public Case {
   }
 
  private:
-  // Returns the memory of the tensors, which are destroyed before.
+  // Returns freed memory to the system; destroyed after the tensors.
   struct MemoryOfTensors {
     ~MemoryOfTensors() { networks::BlockCache::of_thread().release(); }
   } memory_;
 
  protected:
-  // The tensors of the call have invalid values at first.
+  // Runs with tensors that hold invalid values before the call.
   void run_on_invalid_memory() {
     result_ = {};
     networks::BlockCache::of_thread().fill_freed(0xFF);

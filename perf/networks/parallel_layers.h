@@ -18,7 +18,7 @@ struct ParallelLoops {
     parallel(threads, [&](int id) { body(share(rows, threads, id), share(rows, threads, id + 1)); });
   }
 
-  // oneDNN's.
+  // Uses oneDNN.
   static networks::Matrix product(char transpose_x, char transpose_y, const networks::Matrix& x,
                                   const networks::Matrix& y) {
     const int64_t rows = transpose_x == 'T' ? x.columns : x.rows;

@@ -1,5 +1,5 @@
-// Soft NMS and NMS match at the sizes of two-stage and one-stage detectors: boxes of 80 classes, which share no
-// place, around objects of an image of 1333 by 800 pixels.
+// Soft NMS and NMS match at the sizes of two-stage and one-stage detectors: boxes of 80 classes, each in a
+// separate region, around objects of an image of 1333 by 800 pixels.
 #include "reference/axis_aligned_nms.h"
 
 #include <random>
@@ -20,7 +20,7 @@ constexpr SoftNmsRow kSoftNmsCases[] = {{"faster_rcnn 1000 linear", 1000, MLUOP_
                                         {"faster_rcnn 1000 gaussian", 1000, MLUOP_OMP_SOFT_NMS_GAUSSIAN},
                                         {"retinanet 5000 linear", 5000, MLUOP_OMP_SOFT_NMS_LINEAR},
                                         {"retinanet 5000 gaussian", 5000, MLUOP_OMP_SOFT_NMS_GAUSSIAN}};
-// Boxes that overlap a few others, and many.
+// Boxes that overlap few others, and boxes that overlap many.
 constexpr SoftNmsRow kSoftNmsCliffCases[] = {
     {"soft_nms classes", 5000, MLUOP_OMP_SOFT_NMS_GAUSSIAN},
     {"soft_nms one class", 5000, MLUOP_OMP_SOFT_NMS_GAUSSIAN, 1},

@@ -48,7 +48,7 @@ constexpr Row kCliffCases[] = {{"ball_query uniform", kCliff},
 
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
   Problem p = row.problem;
-  // The batch if there is more than one, else the centers.
+  // Scales the batch if there is more than one, otherwise the centers.
   int64_t& extent = p.B > 1 ? p.B : p.M;
   extent = scaled(extent, size);
   auto made = make_case("ball_query", variant,

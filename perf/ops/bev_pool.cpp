@@ -1,5 +1,5 @@
-// BEV pool forward and backward at the size of BEVDepth, with the geometry of its cameras: all points, of which
-// those out of range are skipped, and as BEVDet prepares them, those in range by cell.
+// BEV pool forward and backward at the size of BEVDepth, with the geometry of its cameras: with all points (points
+// out of range are skipped), and, as BEVDet prepares them, with only the points in range, sorted by cell.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,7 +17,7 @@ struct Row {
 };
 constexpr Row kCases[] = {{"camera", false}, {"camera by_cell", true}};
 
-// The points in range, by cell.
+// The points in range, sorted by cell.
 std::vector<size_t> points_by_cell(const std::vector<int32_t>& cells) {
   std::vector<size_t> points(cells.size());
   std::iota(points.begin(), points.end(), 0);

@@ -1,5 +1,5 @@
 // Bird's-eye overlap at the sizes of assigning targets in PartA2, PointRCNN and SECOND: proposals, or anchors,
-// with ground truth. Boxes are of the size of cars, anywhere in a scene of 140 m x 80 m, or in a cluster that a
+// with ground truth. Boxes have the size of cars and are anywhere in a scene of 140 m x 80 m, or in a cluster as a
 // detector yields on few objects.
 #include <cstdint>
 #include <random>
@@ -23,7 +23,7 @@ constexpr Row kCases[] = {{"proposals_gt 512x40", 512, 40},
                           {"proposals 4096x4096", 4096, 4096},
                           {"proposals_cluster 500x500", 500, 500, Boxes::kCluster},
                           {"anchors_gt 70400x40", 70400, 40}};
-// Equal boxes have no order by angle but that of the arc tangent.
+// Only the arc tangent orders the angles of equal boxes.
 constexpr Row kCliffCases[] = {{"boxes_overlap_bev scene", 500, 500},
                                {"boxes_overlap_bev cluster", 500, 500, Boxes::kCluster},
                                {"boxes_overlap_bev equal", 500, 500, Boxes::kEqual}};

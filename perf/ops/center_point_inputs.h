@@ -8,7 +8,7 @@
 
 namespace mluop::perf {
 
-// Scales the number of scans, as the number of sites of a scan is limited.
+// Scales the number of scans, because the number of sites of a scan is limited.
 inline scenes::CenterPointInput scaled(scenes::CenterPointInput input, double size) {
   input.sites = scaled(input.sites, size);
   input.scans = static_cast<int>(std::ceil(input.scans * size));

@@ -1,5 +1,5 @@
-// Columns and GEMM, the usual way of deformable convolution on CPUs: the interpolated channels of all samples are
-// written to a matrix, which is multiplied by the filters.
+// Columns and GEMM, the usual implementation of deformable convolution on CPUs: writes the interpolated channels
+// of all samples to a matrix and multiplies it by the filters.
 #pragma once
 
 #include <dnnl.h>
@@ -15,8 +15,8 @@
 
 namespace mluop::perf {
 
-// Forward of an image after the other, of one group and one deformable group, with oneDNN's sgemm, each pass on
-// all threads. Requires that Ci is a multiple of 16. Allocates the columns of an image.
+// Forward pass, one image at a time, with one group and one deformable group, using oneDNN's sgemm; each pass runs
+// on all threads. Requires that Ci is a multiple of 16. Allocates the columns of an image.
 class ColumnsSgemm {
  public:
   using Problem = reference::DcnProblem;

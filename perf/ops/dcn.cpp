@@ -1,5 +1,5 @@
-// Deformable convolution forward and its gradients at the sizes of Faster R-CNN, whose ResNet-50 has modulated
-// ones in its last three stages, of ResNeXt-101 with groups, and of CenterPoint's heads.
+// Deformable convolution forward and its gradients at the sizes of Faster R-CNN (ResNet-50 with modulated
+// convolutions in its last three stages), of ResNeXt-101 with groups, and of the heads of CenterPoint.
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,7 +58,7 @@ std::unique_ptr<OperatorCase> make(const char* op, const std::vector<std::string
   }
   made->dump("conv_group", {row.groups});
   made->dump("deformable_group", {row.deformable_groups});
-  // The oracle takes seconds.
+  // No baseline: the oracle takes seconds.
   made->options.baselines.clear();
   return made;
 }

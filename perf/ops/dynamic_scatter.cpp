@@ -1,5 +1,5 @@
-// Dynamic point to voxel forward, as mmcv calls it, with as many rows for voxels as there are points, and its
-// backward operator: at the sizes of MVX-Net, and on a sensor of 128 rings.
+// Dynamic point to voxel forward, called as by mmcv with as many voxel rows as points, and its backward operator:
+// at the sizes of MVX-Net, and on a sensor of 128 rings.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 // Scales the number of columns of a turn of the sensor.
 int scaled_count(int count, double size) { return static_cast<int>(scaled(count, size)); }
 
-// `count` numbers extent * u^power for uniform u in [0, 1): the higher the power, the more of them are equal.
+// `count` numbers extent * u^power for uniform u in [0, 1): the higher the power, the more numbers are equal.
 std::vector<int32_t> skewed(int64_t count, double extent, double power, uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -28,8 +28,8 @@ struct Scan {
   int points, voxels, rings;
 };
 
-// The voxels are those of a scan, or random numbers of a power: point by point, or, of the forward operator,
-// coordinates below an extent.
+// The voxels come from a scan, or from random numbers of a power: one per point (backward), or coordinates below
+// an extent (forward).
 struct Row {
   const char* name;
   mluOpReduceMode_t reduce_type;
@@ -81,7 +81,7 @@ std::unique_ptr<Case> make_forward(const Row& row, const Variant& variant, doubl
   return made;
 }
 
-// Computes what the forward operator returns: the maximum and the number of points of each voxel.
+// Computes the results of the forward operator: the maximum and the number of points of each voxel.
 void scatter_forward(OperatorCase& made, int64_t C) {
   const std::span<float> feats = made.values<float>("feats"), maxima = made.values<float>("voxel_feats");
   const std::span<int32_t> map = made.values<int32_t>("point2voxel_map");
@@ -124,7 +124,7 @@ std::vector<CaseSpec> cases() {
   append_cases(specs, "dynamic_point_to_voxel_forward", kNativeFloat, kForward, make_forward);
   append_cases(specs, "dynamic_scatter_backward", kNativeFloat, kBackwardMax, make_backward);
   append_cases(specs, "dynamic_scatter_backward_sum", kNativeFloat, kBackwardSums, make_backward);
-  // The device algorithm has the maximum only.
+  // The device algorithm supports only the maximum.
   append_cases(specs, "dynamic_scatter_backward", kDeviceFloat, kBackwardMax, make_backward);
   append_cases(specs, kCliffs, kNativeFloat, kForwardCliffs, make_forward);
   append_cases(specs, kCliffs, kNativeAndDeviceFloat, kBackwardCliffs, make_backward);

@@ -1,4 +1,4 @@
-// Sigmoid focal loss at the sizes of detection heads: all anchors of a batch, few of them of a class.
+// Sigmoid focal loss at the sizes of detection heads: all anchors of a batch, few of which belong to a class.
 #include <random>
 
 #include "perf/support/operator_case.h"
@@ -38,7 +38,7 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
                          {kForward ? "output" : "grad_input", variant.dtype, {N, row.C}}});
   made->fill_uniform("input", 1);
   if (row.weighted) made->fill_uniform("weight", 2);
-  // One anchor of 16 has a class.
+  // One anchor in 16 has a class.
   std::mt19937 random(3);
   for (int32_t& target : made->values<int32_t>("target")) {
     target = static_cast<int32_t>(random() % 16 > 0 ? row.C : random() % static_cast<uint64_t>(row.C));

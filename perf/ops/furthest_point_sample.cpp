@@ -1,5 +1,5 @@
 // Furthest point sampling at the sizes of PointNet++, VoteNet, PointRCNN, PV-RCNN and 3DSSD. Points are uniform in
-// a cube, or a LiDAR scan. The matrices of distances are those of 3DSSD in size; their values are random.
+// a cube, or a LiDAR scan. The matrices of distances have the sizes of 3DSSD and random values.
 #include "reference/furthest_point_sample.h"
 
 #include "case/scenes/lidar_scan.h"
@@ -26,7 +26,7 @@ constexpr Row kCases[] = {{"pointnet2_sa1 16x4096_m1024", {16, 4096, 1024}},
                           {"1x20000_m2048", {1, 20000, 2048}},
                           {"1x100000_m2048", {1, 100000, 2048}}};
 constexpr reference::FurthestPointSampleSizes kCliff = {2, 16384, 4096};
-// Points that tie, and numbers of samples around which the number of buckets changes.
+// Points that tie, and numbers of samples at which the number of buckets changes.
 constexpr Row kCliffCases[] = {{"furthest_point uniform", kCliff},
                                {"furthest_point equal", kCliff, Points::kEqual},
                                {"furthest_point cluster", kCliff, Points::kCluster},
@@ -39,14 +39,14 @@ constexpr Row kWithDistCases[] = {{"3dssd_sa2 2x4096_m512", {2, 4096, 512}},
                                   {"3dssd_sa3 4x512_m256", {4, 512, 256}},
                                   {"1x4096_m512", {1, 4096, 512}}};
 
-// Scales the number of clouds if there are several, else that of the samples.
+// Scales the number of clouds if there are several, otherwise the number of samples.
 reference::FurthestPointSampleSizes scaled_sizes(reference::FurthestPointSampleSizes sizes, double size) {
   int64_t& extent = sizes.B > 1 ? sizes.B : sizes.M;
   extent = scaled(extent, size);
   return sizes;
 }
 
-// A turn of the sensor, which has all points.
+// A turn of the sensor that contains all points.
 void set_scan(std::span<float> points) {
   const std::vector<scenes::Position> turn = scenes::lidar_turn(scenes::kKittiLidar, 0, 0);
   for (size_t i = 0; i < points.size(); ++i) points[i] = static_cast<float>(turn[i / 3 % turn.size()][2 - i % 3]);
@@ -69,7 +69,7 @@ std::unique_ptr<Case> make_with_dist(const Row& row, const Variant& variant, dou
   made->fill_uniform("distances", 1);
   const std::span<float> distances = made->values<float>("distances");
   for (float& distance : distances) distance += 1;
-  // The diagonal: a sample whose distance to itself is not 0 may remain the furthest point, and repeat.
+  // Zeroes the diagonal: a sample with a nonzero distance to itself may remain the furthest point and repeat.
   for (int64_t i = 0; i < B * N; ++i) distances[static_cast<size_t>(i * N + i % N)] = 0;
   made->dump("samples", {M});
   return made;

@@ -10,7 +10,7 @@ namespace mluop::perf::gather_points {
 namespace {
 
 // How points choose features: at random; as ball query does, which repeats the first neighbor if there are fewer
-// than samples; all the same.
+// neighbors than samples; or all the same.
 enum class Neighbors { kUniform, kRepeated, kEqual };
 
 struct Row {
@@ -37,7 +37,7 @@ constexpr Row kForwardCases[] = {
     {"pointrcnn sa4 c512", 4, 512, 256, 64, 32},
     {"dgcnn c64", 8, 64, 4096, 4096, 20, Neighbors::kUniform},
 };
-// Features of points without features have no gradient.
+// Cases of points without features have no gradient.
 constexpr Row kBackwardCases[] = {
     {"3dssd gather c128", 4, 128, 4096, 512, 0, Neighbors::kUniform},
     {"pointnet++ sa2 c64", 16, 64, 1024, 256, 32},

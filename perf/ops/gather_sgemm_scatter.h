@@ -15,15 +15,15 @@ namespace mluop::perf {
 // Indice convolution forward, or the gradient of the features or of the filters.
 enum class Kind { kForward, kData, kFilter };
 
-// For each filter offset, gathers the rows of its pairs, multiplies them with oneDNN's sgemm and, but for the
-// gradient of the filters, scatters the products to the result, each pass on all threads. Requires that a row of
-// the result occurs at most once in the pairs of an offset, that no index is negative, and that Ci and Co are
+// For each filter offset, gathers the rows of its pairs, multiplies them with oneDNN's sgemm and, except for the
+// gradient of the filters, scatters the products to the result; each pass runs on all threads. Requires that a row
+// of the result occurs at most once in the pairs of an offset, that no index is negative, and that Ci and Co are
 // multiples of 16. Allocates one row of inputs and one of outputs per pair.
 class GatherSgemmScatter {
  public:
   using Sizes = reference::IndiceConvolutionForwardSizes;
 
-  // The pairs are read by each call; max_pairs: the maximum number of an offset.
+  // Each call reads the pairs; max_pairs: the maximum number of pairs of an offset.
   GatherSgemmScatter(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num, int64_t max_pairs)
       : sizes_(sizes),
         indice_pairs_(indice_pairs),
@@ -73,7 +73,7 @@ class GatherSgemmScatter {
     parallel_for(count, [=](int64_t row) { std::fill_n(rows + row * channels, channels, 0.0F); });
   }
 
-  // The rows of `from` that `rows` names.
+  // Gathers the rows of `from` that `rows` names.
   static void gather(const float* from, const int32_t* rows, int64_t count, int64_t channels, float* to) {
     parallel_for(count, [=](int64_t l) { std::copy_n(from + rows[l] * channels, channels, to + l * channels); });
   }

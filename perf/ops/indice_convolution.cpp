@@ -1,6 +1,6 @@
-// Indice convolution forward and its gradients at the sizes of CenterPoint's backbone, on LiDAR scans: the
-// strided convolutions of the design document and 3 x 3 x 3 submanifold convolutions on the same inputs. The
-// number of input sites is that of the document; the number of output sites follows from the pairs.
+// Indice convolution forward and its gradients at the sizes of CenterPoint's backbone, on LiDAR scans: the strided
+// convolutions of the design document and 3 x 3 x 3 submanifold convolutions on the same inputs. The document
+// states the number of input sites; the pairs determine the number of output sites.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -20,7 +20,7 @@ namespace {
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
 
-// The pairs of a convolution, the sizes that follow from them, and the baselines that are measured.
+// The pairs of a convolution, the sizes that they determine, and the baselines to measure.
 struct Problem {
   scenes::IndicePairs pairs;
   Sizes sizes;
@@ -28,7 +28,7 @@ struct Problem {
   bool with_sgemm = false;  // the pairs meet the requirements of GatherSgemmScatter
 };
 
-// All inputs in each of 27 offsets, 32 x 64 channels, onto outputs drawn from `rows`; with distinct outputs, none
+// All inputs in each of 27 offsets, 32 x 64 channels, with outputs drawn from `rows`; if `distinct`, no output
 // occurs twice in an offset.
 Problem random_problem(int64_t inputs, int64_t rows, bool distinct) {
   Problem problem{{}, {inputs, rows, 32, 64, 3, 3, 3}};
@@ -56,8 +56,8 @@ struct Row {
   int64_t Ci, Co;
 };
 
-// Strided ones, submanifold ones on the same inputs, and the last submanifold ones of deep networks: few sites and
-// wide filters.
+// Strided convolutions, submanifold convolutions on the same inputs, and the last submanifold convolutions of deep
+// networks: few sites and wide filters.
 std::vector<Row> rows() {
   const auto& inputs = scenes::kCenterPointInputs;
   const auto& steps = scenes::kCenterPointSteps;
@@ -131,7 +131,7 @@ void expect_forward(const Sizes& sizes, cases::Arguments& a) {
   cases::with_element_type(a[0], [&]<class T>() { compute(a[0].as<T>()); });
 }
 
-// Gather-GEMM-scatter, and the oracle where it does not take seconds.
+// Gather-GEMM-scatter, and the oracle unless it takes seconds.
 void set_baselines(OperatorCase& made, Kind kind, const Problem& problem) {
   const cases::Arguments& a = made.expected();
   const auto result = std::make_shared<Buffer<float>>(a[kOutput].count());
@@ -166,7 +166,7 @@ std::unique_ptr<Case> make_convolution(Kind kind, const Variant& variant, const 
   if (!is_forward) return made;
   made->dump("num_act_out", {sizes.num_act_out});
   made->options.oracle = [sizes](cases::Arguments& a) { expect_forward(sizes, a); };
-  // The error of a sum in fp32 grows with the square root of the number of its products.
+  // The error of an fp32 sum grows with the square root of the number of its products.
   const std::vector<int64_t>& num = problem.pairs.num;
   const auto products = static_cast<double>(std::accumulate(num.begin(), num.end(), int64_t{0}) * sizes.Ci) /
                         static_cast<double>(sizes.num_act_out);

@@ -1,5 +1,5 @@
-// Indice max pooling forward and backward at the sizes of the levels of SECOND's backbone: 3 x 3 x 3 offsets of
-// stride 2, outputs ascending, as the pairs of mmcv.
+// Indice max pooling forward and backward at the sizes of the levels of SECOND's backbone: 3 x 3 x 3 offsets with
+// stride 2; outputs ascend, as in the pairs of mmcv.
 #include <algorithm>
 #include <random>
 
@@ -21,7 +21,7 @@ constexpr Row kCases[] = {{"second level1 c16", 80000, 60000, 16},
 template <bool kForward>
 std::unique_ptr<OperatorCase> make(const Row& row, const Variant& variant, double size) {
   const int64_t N = scaled(row.N, size), M = scaled(row.M, size);
-  // An input of stride 2 has an output at 27 / 8 offsets on average.
+  // With stride 2, an input has an output at 27 / 8 offsets on average.
   const int64_t count = N / 8;
   const std::vector<int64_t> indice_num(kOffsets, count);
   const cases::Dims inputs = {N, row.C}, outputs = {M, row.C};

@@ -1,5 +1,5 @@
-// k nearest neighbors at the sizes of DGCNN and PAConv. Points are uniform in a cube; the centers are all of them,
-// or some.
+// k nearest neighbors at the sizes of DGCNN and PAConv. Points are uniform in a cube; the centers are all or some
+// of the points.
 #include "reference/knn.h"
 
 #include "perf/support/operator_case.h"
@@ -17,14 +17,14 @@ constexpr Row kCases[] = {
     {"dgcnn 2x4096_k20", {2, 4096, 4096, 20}},          {"paconv_sa1 8x1024_n4096_k32", {8, 1024, 4096, 32}},
     {"paconv_sa2 8x256_n1024_k32", {8, 256, 1024, 32}}, {"1x4096_k20", {1, 4096, 4096, 20}},
     {"1x1024_n4096_k32", {1, 1024, 4096, 32}},          {"1x4096_n16384_k20", {1, 4096, 16384, 20}}};
-// Equal distances run the heap.
+// Equal distances require the heap.
 constexpr Row kCliffCases[] = {{"knn uniform", {2, 1024, 4096, 32}},
                                {"knn equal", {2, 1024, 4096, 32}, Points::kEqual},
                                {"knn cluster", {2, 1024, 4096, 32}, Points::kCluster}};
 
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
   auto [B, M, N, k] = row.sizes;
-  // The batch if there is more than one, else the centers.
+  // Scales the batch if there is more than one, otherwise the centers.
   int64_t& extent = B > 1 ? B : M;
   extent = scaled(extent, size);
   auto made = make_case("knn", variant, {{"k", k}},

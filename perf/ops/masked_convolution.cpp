@@ -1,5 +1,5 @@
 // Masked im2col and col2im forward, the steps before and after a matrix product in mmcv's masked_conv2d, at the
-// RetinaNet sizes of the design document and at a larger one; col2im with 4 channels too, the boxes of an anchor
+// RetinaNet sizes of the design document and at a larger size; col2im also with 4 channels, the boxes of an anchor
 // head. The masks are distinct pixels in row-major order, as in a network.
 #include <algorithm>
 #include <numeric>
@@ -43,7 +43,7 @@ constexpr Col2im kCol2imCliffs[] = {{"masked_col2im row_major", kLarge},
                                     {"masked_col2im random_order", kLarge, Order::kRandom},
                                     {"masked_col2im one_position", kLarge, Order::kEqual}};
 
-// Scales the rows, at the same density of masks.
+// Scales the rows, keeping the density of masks.
 Image scaled(Image image, double size) {
   image.height = perf::scaled(image.height, size);
   image.mask_cnt = perf::scaled(image.mask_cnt, size);

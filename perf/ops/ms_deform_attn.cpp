@@ -1,6 +1,6 @@
 // Multi-scale deformable attention forward and backward at the sizes of BEVFormer and Deformable DETR: 8 heads of
-// 32 channels. Samples are near the position of their query, as those of trained networks. The queries of encoders
-// are the pixels of the levels, in their order; others are anywhere.
+// 32 channels. Samples are near the position of their query, as in trained networks. The queries of encoders are
+// the pixels of the levels, in order; other queries are anywhere.
 #include <random>
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
-// NMS of the proposals of an image of 800 x 1333 pixels, as Faster R-CNN and RetinaNet have them: 1000 and 4096 of
-// a level, 9000 of all; NMS of 3-D boxes at the sizes of CenterPoint on Waymo and of ImVoxelNet. Half of the boxes
-// are about one of the objects of the scene.
+// NMS of the proposals of an image of 800 x 1333 pixels in Faster R-CNN and RetinaNet: 1000 and 4096 of a level,
+// 9000 of all levels; NMS of 3-D boxes at the sizes of CenterPoint on Waymo and of ImVoxelNet. Half of the boxes
+// are around objects of the scene.
 #include <random>
 #include <utility>
 #include <vector>
@@ -31,7 +31,8 @@ constexpr Row kCliffCases[] = {{"nms scene", 9000, 0.7},
 
 constexpr int64_t kObjects = 64;
 
-// Boxes of [low, high] in each column: anywhere, or about an object, off by up to a sixteenth of the range.
+// Boxes within [low, high] in each column: anywhere, or around an object, with deviations up to a sixteenth of the
+// range.
 class Scene {
  public:
   Scene(std::vector<float> low, std::vector<float> high) : low_(std::move(low)), high_(std::move(high)) {

@@ -1,5 +1,5 @@
-// Points in boxes at the sizes of the document of MLU-OPS, PointRCNN and Part-A2. Points are those of a scan:
-// rings around the origin, whose consecutive points are near each other; boxes are of the size of cars.
+// Points in boxes at the sizes of the document of MLU-OPS, PointRCNN and Part-A2. The points form a scan: rings
+// around the origin, with consecutive points near each other; boxes have the size of cars.
 #include "reference/points_in_boxes.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Row {
 constexpr Row kCases[] = {{"document 1x272414_t66", {1, 272414, 66}},
                           {"pointrcnn 4x16384_t50", {4, 16384, 50}},
                           {"proposals 1x120000_t500", {1, 120000, 500}}};
-// In any order, points far from each other are compared with the same boxes.
+// In random order, points far from each other are compared with the same boxes.
 constexpr Row kCliffCases[] = {{"points_in_boxes scan", {1, 120000, 100}},
                                {"points_in_boxes shuffled", {1, 120000, 100}, true}};
 

@@ -1,5 +1,5 @@
 // RoI align forward and backward at the sizes of Faster R-CNN and Mask R-CNN with a feature pyramid: 256 channels,
-// 512 RoIs in training, 1000 in a test, of the sizes that a level has. Samples are as dense as pixels.
+// 512 RoIs in training, 1000 in a test, with the sizes usual for a level. Samples are as dense as pixels.
 #include <algorithm>
 #include <random>
 #include <vector>

@@ -1,4 +1,4 @@
-// RoI-aware pooling at the sizes of Part-A2, whose points are sparse voxels, and RoI-point pooling at those of
+// RoI-aware pooling at the sizes of Part-A2, whose points are sparse voxels, and RoI-point pooling at the sizes of
 // PointRCNN. RoIs are proposals of cars: several around each car; half of the points are on cars.
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr AwareRow kAwareCases[] = {{"document r128_12^3 c16", 128, 16000, 16, 1
                                     {"parta2 r128_14^3 c4 mean", 128, 16384, 4, 14, 128, 1},
                                     {"parta2 test r100_14^3 c16 max", 100, 16384, 16, 14, 128, 0},
                                     {"parta2 batch r512_14^3 c16 max", 512, 16384, 16, 14, 128, 0}};
-// All proposals around one car, which all points are on.
+// All proposals are around one car, which contains all points.
 constexpr AwareRow kAwareCliffs[] = {{"roiaware scene", 128, 16384, 16, 14, 128, 0},
                                      {"roiaware one car", 128, 16384, 16, 14, 128, 0, true}};
 
@@ -110,7 +110,7 @@ std::unique_ptr<OperatorCase> make_forward(const AwareRow& row, const Variant& v
   return made;
 }
 
-// Reads what a forward call has written.
+// Reads the outputs of a forward call.
 std::unique_ptr<OperatorCase> make_backward(const AwareRow& row, const Variant& variant, double size) {
   const int64_t R = scaled(row.R, size);
   const auto forward = make_forward(row, variant, size);

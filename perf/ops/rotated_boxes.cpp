@@ -1,5 +1,5 @@
-// IoU and non-maximum suppression of rotated boxes at the sizes of 3-D detectors. A scene of 140 m x 80 m has an
-// object for each 24 boxes; the boxes are predictions of the objects.
+// IoU and non-maximum suppression of rotated boxes at the sizes of 3-D detectors. A scene of 140 m x 80 m has one
+// object for every 24 boxes; the boxes are predictions of the objects.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,7 +60,7 @@ class Boxes {
     return {uniform(-70, 70), uniform(-40, 40), width, height, angle};
   }
 
-  // One in 16 looks the other way.
+  // One in 16 faces the opposite direction.
   Box prediction(const Box& object) {
     const auto& [x, y, width, height, angle] = object;
     return {x + normal(0.3F), y + normal(0.3F), width * std::exp(normal(0.1F)), height * std::exp(normal(0.1F)),

@@ -21,7 +21,7 @@ constexpr Row kForwardCases[] = {
     {"pv_rcnn conv4 c64", 2, 64, 12000, 2048, 32}, {"pv_rcnn roi xyz", 2, 3, 2048, 27648, 16},
     {"pv_rcnn roi c128", 2, 128, 2048, 27648, 16},
 };
-// Points without features have no gradient.
+// Cases of points without features have no gradient.
 constexpr Row kBackwardCases[] = {
     {"pv_rcnn conv1 c16", 2, 16, 30000, 2048, 16},
     {"pv_rcnn conv2 c32", 2, 32, 30000, 2048, 32},

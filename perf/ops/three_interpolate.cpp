@@ -16,7 +16,7 @@ struct Sizes {
 struct Row {
   std::string name;
   Sizes sizes;
-  bool equal_indices = false;  // else uniform
+  bool equal_indices = false;  // false: uniform
 };
 
 constexpr Sizes kSizes[] = {
@@ -42,7 +42,7 @@ void fill_indices_and_weights(OperatorCase& made, int64_t M, bool equal) {
   });
 }
 
-// One dimension of the input is that of the output in the other direction.
+// A dimension of the input equals a dimension of the output in the other direction.
 template <bool kForward>
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
   const auto [whole_B, C, M, N] = row.sizes;

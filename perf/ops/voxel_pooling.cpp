@@ -26,7 +26,7 @@ Sizes sizes_of(int depths) {
 Coordinates camera(const Sizes& sizes, int depths) { return scenes::camera_geometry(sizes.batch_size, depths); }
 Coordinates uniform(const Sizes& sizes, int) { return scenes::uniform_geometry(sizes, kSeed); }
 
-// What voxel pooling forward writes for a geometry of one layer of voxels.
+// The output of voxel pooling forward for a geometry with one layer of voxels.
 template <Coordinates (*kGeometry)(const Sizes&, int)>
 Coordinates memo(const Sizes& sizes, int depths) {
   const Coordinates geometry = kGeometry(sizes, depths);
@@ -43,7 +43,7 @@ Coordinates memo(const Sizes& sizes, int depths) {
   return memo;
 }
 
-// Every point is drawn from a box of these extents.
+// Draws every point from a box of these extents.
 Coordinates drawn(const Sizes& sizes, const std::array<int, 3>& extents) {
   std::mt19937 random(kSeed);
   Coordinates coordinates;

@@ -41,7 +41,8 @@ constexpr Row kCliffCases[] = {{"voxelization uniform", kNuScenes, kCliff, Place
                                {"voxelization one cell", kNuScenes, kCliff, Placement::kOneCell},
                                {"voxelization out of range", kNuScenes, kCliff, Placement::kOutOfRange}};
 
-// Turns of the sensor until there are enough points; uniform points in the range; or one of them.
+// Turns of the sensor until there are enough points; or uniform points in the range; or one of these points
+// repeated.
 void set_coordinates(const Problem& p, const scenes::Lidar& lidar, Placement placement, float* values) {
   for (int64_t i = 0; placement != Placement::kScan && i < p.N; ++i) {
     float* point = values + i * p.F;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures a call of each operator from Python on inputs of some elements: what Python costs.
+"""Measures the overhead of calls from Python: each operator on inputs of a few elements.
 
   pip install .                 installs mluop_omp
   call_overhead.py              measures, with one thread
@@ -7,7 +7,7 @@
 Microseconds of the C function, of NumPy arrays, of tensors, and of tensors that require gradients (the forward pass).
 `empty` is an operator of the same schema that allocates the same outputs and computes nothing, with an empty formula
 for the gradient: the cost of PyTorch's dispatcher, automatic differentiation and allocation. Each is the least of
-many short repetitions, as other work of the machine only adds to a time.
+many short repetitions, because other work of the machine only adds to a time.
 """
 
 import ctypes
@@ -77,7 +77,7 @@ def _microseconds(*calls: tuple[Callable[..., object], tuple]) -> list[float]:
 
 
 def _c_microseconds(operator: Callable[..., object], arguments: tuple) -> float:
-    """The time of the C function that the operator calls, less that of ctypes: of a call that does nothing."""
+    """Returns the time of the operator's C function, minus the time of an empty call through ctypes."""
     nothing = ctypes.CDLL(functions._name)["omp_get_max_threads"]
     originals = {name: getattr(functions, name) for name in DECLARATIONS if not _NOT_OPERATORS.search(name)}
     times = []
@@ -135,7 +135,7 @@ def main() -> None:
             tensors += (False,)
         empty, empty_grad = _empty(name, tensors)
         of_numpy = getattr(mluop_omp, name)
-        # Those of gradients are not functions of mluop_omp.torch.
+        # Gradient operators are not functions of mluop_omp.torch.
         of_tensors = getattr(mt, name, getattr(torch.ops.mluop_omp, name).default)
         calls = [(of_numpy, arrays), (of_tensors, tensors), (empty, tensors)]
         variables = tuple(map(_differentiable, tensors))

@@ -6,7 +6,7 @@
   pip install --no-deps -r python/tests/requirements-no-deps.txt
   detectors.py                  measures
 
-Networks and scenes are those of python/tests/detectors.py: code and configurations of the packages, random weights,
+Networks and scenes come from python/tests/detectors.py: code and configurations of the packages, random weights,
 two synthetic scenes, extents and numbers of samples divided for the tests. --full-size does not divide them.
 
 step: copy of the scenes, voxelization, forward and backward passes, SGD. predict: both scenes, one at a time. share:
@@ -41,7 +41,7 @@ import torch
 _TESTS = Path(__file__).resolve().parents[2] / "python" / "tests"
 _REQUIREMENTS = ("mmcv", "mmdet", "mmdet3d", "shapely")
 _LARGEST_OF_AUTOCAST = 0.02
-_LARGEST_DIFFERENCE = 1e-3  # A proposal whose box is rounded otherwise has other points.
+_LARGEST_DIFFERENCE = 1e-3  # A proposal whose box is rounded differently contains other points.
 
 Functions = dict[str, Callable[..., Any]]
 
@@ -61,7 +61,7 @@ def _owner(name: str) -> ModuleType:
 
 
 class _Stopwatch:
-    """Adds up the seconds inside of functions, which do not call each other."""
+    """Adds up the seconds inside functions that do not call each other."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -93,7 +93,7 @@ def _medians(measured: list[tuple[float, float, Any]]) -> tuple[float, float]:
 
 
 def _largest_difference(losses: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> float:
-    """A loss that is NaN on one side only is infinitely far."""
+    """Returns the largest relative difference; infinity if a loss is NaN on one side only."""
     worst = 0.0
     for name, loss in losses.items():
         difference = (loss - expected[name]).abs() / expected[name].abs().clamp(min=1e-30)
@@ -162,7 +162,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--network", default="", help="select networks whose name contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=3, help="default: %(default)s", metavar="N")
-    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
+    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, or all cores", metavar="N")
     parser.add_argument("--autocast", action="store_true", help="compare with a step in bfloat16")
     parser.add_argument("--full-size", action="store_true", help="extents and samples of the configurations: minutes")
     arguments = parser.parse_args()

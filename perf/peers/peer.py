@@ -20,7 +20,7 @@ class Peer:
     name: str
     run: Callable[[], Outputs]
     idiomatic: bool = False  # as usually written, not tuned
-    counts: bool = True  # in the ratios; False if it does less than the operator
+    counts: bool = True  # counts in the ratios; False if it does less than the operator
     canonical: Callable[[Outputs], Outputs] = lambda outputs: outputs  # the outputs as the library orders them
     may_differ: bool = False  # has data races or treats ties differently: timed although the results differ
 

@@ -158,7 +158,7 @@ def _measure_operator(
 
 
 def measure_all(inputs: Path, operator_text: str, case_text: str, repetitions: int) -> bool:
-    """Prints the tables. Returns False if a peer that must not differ failed or differs."""
+    """Prints the tables. Returns False if a peer failed, or differs although it must not."""
     # Warnings on the implementation of PyTorch's functions.
     warnings.filterwarnings("ignore", category=UserWarning, module="ops|torch")
     verified = True

@@ -27,7 +27,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _ratio(row: Row, peers: list[Peer], idiomatic: bool) -> str:
-    """Latency of the fastest peer, or of the fastest idiomatic peer, over that of the library."""
+    """Latency of the fastest peer, or of the fastest idiomatic peer, over the library's latency."""
     candidates = [s for p, s in zip(peers, row.seconds) if p.counts and (p.idiomatic or not idiomatic) and s == s]
     return f"{min(candidates) / row.ours:.1f}" if candidates else "-"
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 _REPETITION_SECONDS = 0.005
-# Threads of a team spin for some milliseconds after their work. spconv has an OpenMP runtime of its own, whose
+# Threads of a team spin for some milliseconds after their work. spconv brings its own OpenMP runtime, whose
 # threads would compete with the next implementation for the cores.
 _SETTLE_SECONDS = 0.01
 

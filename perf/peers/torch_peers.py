@@ -25,9 +25,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--op", default="", help="select operators whose name contains TEXT", metavar="TEXT")
     parser.add_argument("--case", default="", help="select cases whose NAME_DTYPE contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=7, help="default: %(default)s", metavar="N")
-    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
+    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, or all cores", metavar="N")
     parser.add_argument(
-        "--algorithm", choices=("native", "device"), default="native", help="of the library; default: %(default)s"
+        "--algorithm", choices=("native", "device"), default="native", help="algorithm of the library; default: %(default)s"
     )
     parser.add_argument(
         "--keep-memory",
@@ -46,7 +46,7 @@ def _keep_memory() -> None:
 
 def main() -> int:
     arguments = _arguments()
-    # Before the imports: an OpenMP runtime reads the variable when it is loaded, and spconv may load a second one.
+    # Before the imports: an OpenMP runtime reads the variable when it is loaded, and spconv may load another.
     if arguments.threads:
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     if arguments.keep_memory:

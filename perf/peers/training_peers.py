@@ -4,7 +4,7 @@
   pip install .                 installs mluop_omp
   training_peers.py             measures
 
-Sizes are those of networks, inputs synthetic. Outputs and gradients are verified against each other first, with the
+Sizes come from networks; inputs are synthetic. Outputs and gradients are first verified against each other with the
 tolerances of torch_peers.py, then all are timed interleaved. MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=8589934592 in
 the environment keep freed memory, as --keep-memory of torch_peers.py does.
 """
@@ -47,7 +47,7 @@ def _integers(high: int, *shape: int) -> torch.Tensor:
 
 def _voxel_pooling() -> Case:
     B, N, C, X, Y = 1, 473088, 80, 128, 128
-    # Half of the points are in range, as of BEVDepth's cameras.
+    # Half of the points are in range, as with BEVDepth's cameras.
     geom_xyz = torch.stack((_integers(181, B, N), _integers(181, B, N), _integers(1, B, N)), 2)
 
     def theirs(features: torch.Tensor) -> torch.Tensor:
@@ -155,7 +155,7 @@ def _indice_conv(channels: int, sites: int = 40000) -> Case:
 
 
 def _focal_loss(name: str, N: int, C: int) -> Case:
-    # One anchor of 16 has a class.
+    # One anchor in 16 has a class.
     target = torch.where(_integers(16, N) > 0, C, _integers(C, N))
 
     def theirs(input: torch.Tensor) -> torch.Tensor:
@@ -192,7 +192,7 @@ def _ms_deform_attn(name: str, Q: int, P: int, *shapes: list[int]) -> Case:
     M, D, L = 8, 32, len(shapes)
     sizes = torch.tensor([height * width for height, width in shapes])
     levels = torch.tensor(shapes, dtype=torch.int32), (sizes.cumsum(0) - sizes).int()
-    # Near the position of the query, as those of trained networks.
+    # Near the position of the query, as in trained networks.
     locations = torch.rand(1, Q, 1, 1, 1, 2) + 0.05 * torch.randn(1, Q, M, L, P, 2)
     extents = torch.tensor(shapes).flip(1).view(L, 1, 2)
     locations = (_between_pixels(locations * extents) + 0.5) / extents
@@ -237,7 +237,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--op", default="", help="select operators whose name contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=7, help="default: %(default)s", metavar="N")
-    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
+    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, or all cores", metavar="N")
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)

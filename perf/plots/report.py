@@ -21,13 +21,13 @@ def read(file: Path) -> dict[str, Any]:
 
 
 class Report:
-    """The verified cases of several runs. If two runs contain the same case, that of the last one."""
+    """The verified cases of several runs. If two runs contain the same case, the last run counts."""
 
     def __init__(self, runs: list[dict[str, Any]]) -> None:
         cases: dict[tuple[Any, ...], Case] = {}
         for run in runs:
             for case in filter(lambda each: each["verified"], run["cases"]):
-                # The peak of its run, as runs may be of different machines.
+                # The peak of the same run, because runs may come from different machines.
                 case["peak"] = run["machine"]["fma_peak_flops"][str(case["threads"])]
                 cases[_key(case)] = case
         self.machines = sorted(

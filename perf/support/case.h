@@ -1,4 +1,4 @@
-// The interface of the measured cases. A case is an operator, or a network, on one input, in one data type and one
+// The interface of the measured cases. A case is an operator or a network on one input, in one data type, with one
 // algorithm.
 #pragma once
 
@@ -28,14 +28,15 @@ using cases::Work;
 
 // Another implementation of the operator, for speed-ups.
 struct Baseline {
-  std::string name;           // "serial": the serial loop of the definition
-  std::function<void()> run;  // reads the inputs of the case, writes other outputs; valid as long as the case is
+  std::string name;  // "serial": the serial loop of the definition
+  // Reads the inputs of the case and writes separate outputs. Valid during the life of the case.
+  std::function<void()> run;
 };
 
 // The memory of a call.
 struct Memory {
   int64_t tensor_bytes, workspace_bytes;
-  int64_t resident_growth = 0;  // of the process, during the first call of a handle
+  int64_t resident_growth = 0;  // growth of the process during the first call of a handle
 };
 
 // A prepared case: inputs, outputs and handle. Every function may throw.
@@ -48,10 +49,10 @@ class Case {
 
   virtual Work work() const = 0;
 
-  // The input with the most bytes, which the stream bound reads too.
+  // The largest input in bytes, which the stream bound reads too.
   virtual std::span<const std::byte> largest_input() const { return {}; }
 
-  // Writes the inputs, named as the parameters of the operator.
+  // Writes the inputs, named after the parameters of the operator.
   virtual void write_inputs(const NpyFolder& folder) const = 0;
 
   // Calls the operator once.
@@ -60,25 +61,25 @@ class Case {
   // The handle of the calls, with the algorithm of the case.
   mluOpHandle_t handle() const { return *handle_; }
 
-  // Makes the next call the first one of its handle.
+  // Makes the next call the first call of its handle.
   void renew_handle() { handle_.emplace(algorithm_); }
 
   virtual std::vector<Baseline> baselines() = 0;
 
   // Returns a function that runs only the steps that the algorithm cannot avoid: on the inputs of the case, with
-  // everything else prepared. The values that it writes are unspecified. Valid during the case's lifetime; empty
+  // everything else prepared. The values that it writes are unspecified. Valid during the life of the case; empty
   // if the case has no algorithmic bound, as with the device algorithm.
   virtual std::function<void()> algorithmic_bound() { return {}; }
 
-  // The operators that a call consists of, with the seconds of each in every call so far. Empty if the call is one
+  // The operators of a call, with the seconds of each in every call so far. Empty if the call is a single
   // operator.
   virtual std::vector<NamedSamples> steps() const { return {}; }
 
-  // Memory that the caller of the operator provides. Set by cases whose memory is measured.
+  // Memory that the caller provides. Set by cases whose memory is measured.
   virtual std::optional<Memory> memory() const { return std::nullopt; }
 
   // Fills the outputs with invalid values, calls the operator and compares with the oracle. Returns an empty
-  // string if they agree, else a description of the difference.
+  // string if they agree, otherwise a description of the difference.
   virtual std::string verify() = 0;
 
   // Checksum of the outputs of the last call.
@@ -111,7 +112,7 @@ struct CaseName {
 };
 
 // A case by name. prepare(size) allocates and generates the case with its work multiplied by `size`, for the
-// current thread_count(); only the case that is measured holds memory.
+// current thread_count(); only the measured case holds memory.
 struct CaseSpec : CaseName {
   std::function<std::unique_ptr<Case>(double size)> prepare;
   bool represents = false;  // its operator, in runs that measure one case of each

@@ -10,8 +10,8 @@
 namespace mluop::perf {
 namespace {
 
-// Half width of the 95 % confidence interval of the logarithm of the median, from order statistics; makes no
-// assumption on the distribution.
+// Half width of the 95 % confidence interval of the logarithm of the median, from order statistics; no
+// distribution is assumed.
 double half_width(Samples samples) {
   std::sort(samples.begin(), samples.end());
   const auto count = static_cast<double>(samples.size());

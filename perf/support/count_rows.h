@@ -1,4 +1,4 @@
-// Rows of a table that has one for each case and number of tasks or cores.
+// Rows of a table with one row for each case and number of tasks or cores.
 #pragma once
 
 #include <exception>
@@ -16,13 +16,13 @@ namespace mluop::perf {
 template <class Figures>
 struct CountRow {
   std::string op, name, dtype;
-  int count;  // of tasks, or of cores
+  int count;  // number of tasks or cores
   Figures figures;
   std::string problem;  // empty: the call succeeded
 };
 
-// The rows of a case, with the figures of figures_of(prepared case, count). After a problem there are no further
-// ones. Writes one line to `progress`.
+// The rows of a case, with the figures of figures_of(prepared case, count). Stops at the first problem. Writes one
+// line to `progress`.
 template <class FiguresOf, class Figures = std::invoke_result_t<FiguresOf, Case&, int>>
 std::vector<CountRow<Figures>> count_rows(const CaseSpec& spec, double size, std::span<const int> counts,
                                           std::ostream& progress, const FiguresOf& figures_of) {

@@ -9,8 +9,8 @@ namespace mluop::perf {
 struct Machine {
   std::string library;             // version, "0.1.0"
   std::string cpu;                 // "AMD EPYC", or "unknown CPU"
-  std::string instruction_set;     // of the bounds: "AVX-512"
-  std::string simd_limit;          // of the library: MLUOP_OMP_SIMD, or empty
+  std::string instruction_set;     // instruction set of the bounds: "AVX-512"
+  std::string simd_limit;          // limit of the library: MLUOP_OMP_SIMD, or empty
   std::map<int, double> fma_peak;  // by number of threads: floating-point operations per second
 };
 

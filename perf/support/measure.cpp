@@ -18,7 +18,7 @@ namespace mluop::perf {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// The number of repetitions follows from the time limit of a case, between minimum and maximum.
+// The number of repetitions follows from the time limit of a case, within minimum and maximum.
 constexpr double kMaxRepetitions = 21, kMinRepetitions = 5, kCaseSeconds = 1.5;
 constexpr double kMaxFirstCalls = 5, kMinFirstCalls = 2, kFirstCallSeconds = 0.4;
 
@@ -32,8 +32,8 @@ std::optional<int64_t> status_bytes(const std::string& name) {
   return std::nullopt;
 }
 
-// By how many bytes the peak of resident memory during `run` exceeds the resident memory before it. Releases
-// unused memory of the allocator first. The error is a few hundred KiB. Nothing without Linux's /proc.
+// Bytes by which the peak of resident memory during `run` exceeds the resident memory before. First releases
+// unused memory of the allocator. The error is a few hundred KiB. Nothing without Linux's /proc.
 std::optional<int64_t> resident_growth(const std::function<void()>& run) {
   malloc_trim(0);
   const auto before = status_bytes("VmRSS");
@@ -45,8 +45,8 @@ std::optional<int64_t> resident_growth(const std::function<void()>& run) {
   return std::max(*peak - *before, int64_t{0});
 }
 
-// Returns a function that reads and writes memory of twice the size of the LLC, at least 64 and at most 512 MiB:
-// virtual machines report the LLC of the host.
+// Returns a function that reads and writes memory of twice the size of the LLC, at least 64 and at most 512 MiB,
+// because virtual machines report the LLC of the host.
 std::function<void()> evictor() {
   int64_t llc_bytes = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE
@@ -73,7 +73,7 @@ void time_warm(Case& measured, StreamBound& stream_bound, Result& result) {
   const auto run = [&] { measured.run(); };
   const auto algorithmic_bound = measured.algorithmic_bound();
   const auto baselines = measured.baselines();
-  // As many calls of the stream bound as of the operator, so that the state of the caches is the same.
+  // As many calls of the stream bound as of the operator, so that the caches are in the same state.
   const auto [calls, seconds] = repetition_of(run);
   auto entries = base_entries(measured, stream_bound, result, calls, nullptr);
   double all_seconds = 3 * seconds;

@@ -37,7 +37,7 @@ struct Result : CaseName {
   std::string problem;  // empty: verified and measured
   uint64_t checksum = 0;
   Work work{};
-  double fma_peak = 0;  // of `threads` threads: operations per second
+  double fma_peak = 0;  // operations per second of `threads` threads
   Samples latency;
   Samples stream_bound_ordinary, stream_bound_non_temporal;  // by kind of store
   // Warm caches only.
@@ -52,12 +52,12 @@ struct Result : CaseName {
 struct Figures {
   explicit Figures(const Result& result);
 
-  // The stream bound is larger than the compute bound.
+  // Whether the stream bound is larger than the compute bound.
   bool io_bound() const { return stream_bound >= compute_bound; }
   double binding_efficiency() const { return std::max(io_efficiency, compute_efficiency); }
 
   double latency;
-  double stream_bound;   // of the faster kind of store
+  double stream_bound;   // with the faster kind of store
   double compute_bound;  // operations / FMA peak
   double algorithmic_bound;
   double io_efficiency;         // stream bound / latency
@@ -65,16 +65,17 @@ struct Figures {
   double max_bound_efficiency;  // the largest of stream, compute and algorithmic bound / latency
 };
 
-// Over a baseline. NaN if the result does not have it.
+// Speed-up over a baseline. NaN if the result does not have it.
 double speed_up(const Result& result, const std::string& baseline);
 
 // "warm" or "cold".
 std::string cache_name(Cache cache);
 
-// "case dtype algorithm t2 x1/2 cold". Without the size if `with_size` is not set, or if it is 1.
+// "case dtype algorithm t2 x1/2 cold". The size is omitted if it is 1 or `with_size` is false.
 std::string title(const Result& result, bool with_size);
 
-// A case and a result for each cache setting; if it threw or failed verification, a single one with the problem.
+// A case and a result for each cache setting; if the case threw or failed verification, a single result with the
+// problem.
 struct MeasuredCase {
   std::unique_ptr<Case> prepared;
   std::vector<Result> results;

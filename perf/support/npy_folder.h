@@ -15,7 +15,7 @@
 
 namespace mluop::perf {
 
-// A folder with a file NAME.npy per array. Every function throws if it cannot write.
+// A folder with a file NAME.npy for each array. Every function throws if it cannot write.
 class NpyFolder {
  public:
   // Creates the folder and its parents if they do not exist.
@@ -25,7 +25,7 @@ class NpyFolder {
     if (error) throw std::runtime_error("cannot create " + path_.string() + ": " + error.message());
   }
 
-  // Writes a row-major array of elements of a type that npy_type() names. Replaces an existing file.
+  // Writes a row-major array with elements of a type that npy_type() names. Replaces an existing file.
   void write(const std::string& name, const std::string& type, const std::vector<int64_t>& shape,
              std::span<const std::byte> bytes) const {
     cases::write_npy((path_ / (name + ".npy")).string(), type, shape, bytes);

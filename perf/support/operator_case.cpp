@@ -14,7 +14,7 @@ std::span<std::byte> bytes_of(const cases::Operand& operand) {
   return {operand.data, static_cast<size_t>(operand.bytes())};
 }
 
-// Bit by bit.
+// Compares bit by bit.
 std::string differing_bits(const std::string& name, const cases::Operand& found, const cases::Operand& expected) {
   const auto [bad, end] = std::ranges::mismatch(bytes_of(found), bytes_of(expected));
   if (bad == bytes_of(found).end()) return {};
@@ -172,7 +172,7 @@ std::optional<Memory> OperatorCase::memory() const {
   return memory;
 }
 
-// No result has these values, except elements that the call may leave unchanged.
+// Fills with values that no result has, except elements that the call may leave unchanged.
 void OperatorCase::fill_outputs(cases::Arguments& arguments) const {
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
     if (op_.tensors[i].is_read()) continue;

@@ -1,6 +1,5 @@
-// A measured case of an operator of case/operators: tensors, call, workspace, oracle, criteria and work are
-// those of its description. What the operator is measured on, and its bounds and other baselines, are those of
-// perf/ops.
+// A measured case of an operator of case/operators. Its description supplies tensors, call, workspace, oracle,
+// criteria and work; perf/ops supplies the inputs, the bounds and other baselines.
 #pragma once
 
 #include <algorithm>
@@ -45,27 +44,28 @@ struct Variant {
   mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE;
 };
 
-// Where points are: anywhere in the cube; all in one place; but for the first of a batch, in a corner; far apart.
+// Positions of points: anywhere in the cube; all in one place; in a corner, except the first of a batch; far
+// apart.
 enum class Points { kUniform, kEqual, kCluster, kFar };
 
 // The values of a floating-point tensor, unrounded if an oracle computed sums in double.
 std::vector<float> floats_of(const cases::Operand& operand);
 
-// What the description of the operator does not say of a case.
+// Settings of a case that are not part of the operator's description.
 struct CaseOptions {
   std::span<const std::byte> largest_input;             // empty: the one with the most bytes
   std::vector<std::span<const std::byte>> checksummed;  // empty: all outputs
   bool measures_memory = false;
   std::function<std::function<void()>()> bound;   // prepares the algorithmic bound of the native algorithm
-  std::function<void(cases::Arguments&)> oracle;  // by default that of the description, of the bits if it has one
-  double min_tolerance = 0;                       // where the criterion of the description is smaller
-  std::vector<Baseline> baselines;                // by default the oracle of the description
+  std::function<void(cases::Arguments&)> oracle;  // default: the description's oracle, of bits if it has one
+  double min_tolerance = 0;                       // applies if the criterion of the description is smaller
+  std::vector<Baseline> baselines;                // default: the oracle of the description
   std::function<std::string()> verify_baselines;  // compares the results of other baselines with expected()
 };
 
 class OperatorCase : public Case {
  public:
-  // All tensors in the order of the description, which are zero at first. Allocates the workspace.
+  // All tensors in the order of the description, initialized with zero. Allocates the workspace.
   OperatorCase(const std::string& op, const Variant& variant, const std::vector<NamedValue>& parameters,
                const std::vector<TensorShape>& tensors);
   // The tensors and parameters of a generated case.
@@ -79,7 +79,7 @@ class OperatorCase : public Case {
     return {reinterpret_cast<T*>(all.data()), all.size() / sizeof(T)};
   }
   // Set the contents of an input: uniform in [-1, 1) as float or half; points of that cube, which are float unless
-  // they are uniform; random bits, of operators that copy elements; the given values.
+  // uniform; random bits, for operators that copy elements; the given values.
   void fill_uniform(std::string_view id, uint64_t seed);
   void fill_points(std::string_view id, uint64_t seed, Points points);
   void fill_bits(std::string_view id, std::mt19937& random);
@@ -94,12 +94,12 @@ class OperatorCase : public Case {
     dumps_.push_back([=](const NpyFolder& folder) { folder.write(name, values); });
   }
 
-  // The arguments of the oracle: the inputs of the case, outputs of its own.
+  // The arguments of the oracle: the inputs of the case, and separate outputs.
   cases::Arguments& expected();
 
   CaseOptions options;
 
-  // Work that depends on outputs is that of the last call.
+  // Work that depends on outputs uses the last call.
   Work work() const override;
   std::span<const std::byte> largest_input() const override { return options.largest_input; }
   void write_inputs(const NpyFolder& folder) const override;

@@ -13,15 +13,15 @@ namespace mluop::perf {
 
 struct Report {
   Machine machine;
-  std::vector<Result> results;  // cases of an operator are consecutive, and in it those of a dtype and algorithm
+  std::vector<Result> results;  // ordered by operator, then by dtype and algorithm
 };
 
 // Writes the machine, a section per operator, a summary, the linearity and a legend.
 void write_table(std::ostream& out, const Report& report);
 
-// Writes, for each case that both runs have, the ratio of the median latencies and its noise: the confidence
-// intervals of both medians and the change of the stream bound, which no change of an operator affects. Flags
-// ratios beyond the noise.
+// Writes, for each case in both runs, the ratio of the median latencies and its noise: the confidence intervals of
+// both medians and the change of the stream bound, which no change of an operator affects. Flags ratios beyond the
+// noise.
 void write_comparison(std::ostream& out, const Report& old_run, const Report& new_run);
 
 // All results with every sample, and the meaning of each field.
@@ -30,8 +30,8 @@ nlohmann::ordered_json report_json(const Report& report);
 // Writes one line per case.
 void write_json(std::ostream& out, const nlohmann::ordered_json& report);
 
-// What write_comparison() requires of a file that mluop_perf --json wrote. Throws an exception that names the file
-// if it cannot be read, is not such a file, or lacks a value.
+// Reads the values for write_comparison() from a file of mluop_perf --json. Throws an exception that names the
+// file if it cannot be read, is not such a file, or lacks a value.
 Report read_report(const std::string& file);
 
 }  // namespace mluop::perf

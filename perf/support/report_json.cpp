@@ -16,7 +16,7 @@ constexpr auto kSchema = "mluop_perf";
 constexpr int kSchemaVersion = 3;
 
 Json fields() {
-  return {{"algorithm", "native, or device: that of the design document"},
+  return {{"algorithm", "native, or device (the algorithm of the design document)"},
           {"size", "multiple of the work at network size"},
           {"threads", "number of OpenMP threads of the operator, its bounds and its baselines"},
           {"cache", "warm: operands as the previous call left them; cold: caches flushed before each call"},

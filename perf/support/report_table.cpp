@@ -13,7 +13,7 @@ namespace {
 
 using Columns = std::vector<Column<Result>>;
 
-// A setting has a column if it differs between the results, else it is stated once.
+// A setting that differs between results has a column; otherwise it is stated once.
 struct Setting {
   Column<Result> column;
   std::string (*text)(const Result& result);
@@ -107,7 +107,7 @@ struct Section {
                    {{"GFLOP/s", 8, flops}, {"io ", 6, io_efficiency}, {"compute", 7, compute_efficiency}});
     if (has_memory) figures.push_back({"memory", 7, memory_overhead});
     if (baselines.empty()) return;
-    // A single speed-up takes the width of the title.
+    // A single speed-up is as wide as the title.
     const int width = std::max(9 / static_cast<int>(baselines.size()), 6);
     figures.push_back(
         {"speed-up", width * static_cast<int>(baselines.size()), [names = baselines, width](const Result& r) {
@@ -161,7 +161,7 @@ double geometric_mean(const Samples& values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-// Summarizes the cases of a section, those of the native algorithm if there are any, in at most two lines.
+// Summarizes the cases of a section (only native ones, if there are any) in at most two lines.
 void write_summary(std::ostream& out, const Section& section) {
   std::vector<Result> verified, summarized;
   std::ranges::copy_if(section.results, std::back_inserter(verified), &std::string::empty, &Result::problem);
@@ -169,7 +169,7 @@ void write_summary(std::ostream& out, const Section& section) {
                        [](const Result& result) { return result.algorithm == "native"; });
   const bool native = !summarized.empty();
   if (!native) summarized = verified;
-  // The finite ones of a figure.
+  // The finite values of a figure.
   const auto all = [&](const auto& value_of) {
     Samples values;
     std::ranges::transform(summarized, std::back_inserter(values), value_of);
@@ -232,16 +232,16 @@ std::string ratios(const Result& result, const Result& base) {
   const bool io_bound = expected.io_bound();
   const double by_work = found.latency / work_of(result, io_bound) * work_of(base, io_bound) / expected.latency;
   const double by_stream = expected.io_efficiency / found.io_efficiency;
-  // A linear operator that is memory-bound for a part of its time has one ratio above 1 and the other below.
+  // An operator that is linear but partly memory-bound has one ratio above 1 and the other below.
   const auto [low, high] = std::minmax(by_work, by_stream);
   const bool linear = low <= 1 + kTolerance && high >= 1 - kTolerance;
   return figure(by_work, 2) + " (" + figure(by_stream, 2, ")") + (linear ? " " : "!");
 }
 
-// For each case that was measured at size 1 and at other sizes, writes latency / work and latency / stream bound
-// relative to size 1. Work is operations if they bind at size 1, else bytes of inputs and outputs. Marks entries
-// in which both ratios are above 1, or both below, by more than 15 %. Writes nothing if there is no such case.
-// Four other sizes take 100 columns.
+// For each case measured at size 1 and at other sizes, writes latency / work and latency / stream bound relative
+// to size 1. Work is operations if they bind at size 1, otherwise bytes of inputs and outputs. Marks entries in
+// which both ratios are above 1, or both below, by more than 15 %. Writes nothing if there is no such case. Four
+// other sizes take 100 columns.
 void write_linearity(std::ostream& out, std::span<const Result> results) {
   const std::vector<Sweep> sweeps = sweeps_of(results);
   if (sweeps.empty()) return;

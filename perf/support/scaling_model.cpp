@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kCalls = 5;
 
-// The fastest of some calls for this number of cores, after one that fills the caches.
+// The fastest of several calls for this number of cores, after one that fills the caches.
 ModelledLatency fastest_call(Case& prepared, int cores) {
   set_thread_count(cores);
   prepared.run();
@@ -71,12 +71,11 @@ void write_scaling_table(std::ostream& out, const std::vector<ScalingRow>& rows)
        {"balance", 8, share(&ModelledLatency::imbalance)},
        {"serial", 7, share(&ModelledLatency::serial)},
        {"GB/s", 7, [](const ScalingFigures& f) { return figure(f.bandwidth, 1); }}});
-  out << "\nA model, not a measurement: the tasks of a call ran one after another on one core; the latency, in "
-         "ms,\n"
-         "is that of as many cores as tasks, each as fast as this one, without the start of teams and without\n"
-         "what cores share. Its parts: work, the time of all tasks / cores; tasks, for launches with fewer tasks\n"
-         "than cores; balance, from the mean to the last task; serial, outside of launches. GB/s: compulsory\n"
-         "bytes / latency, which the memory of such a machine must stream.\n";
+  out << "\nA model, not a measurement: the tasks of a call ran one after another on one core. latency, in ms:\n"
+         "as if each task had a core as fast as this one; excludes the start of teams and shared resources.\n"
+         "work: time of all tasks / cores. tasks: launches with fewer tasks than cores. balance: from the mean\n"
+         "to the last task. serial: outside of launches. GB/s: compulsory bytes / latency, which the memory of\n"
+         "such a machine must stream.\n";
 }
 
 }  // namespace mluop::perf

@@ -1,5 +1,5 @@
 // A model of calls on more cores than the machine has. The tasks of a call run one after another on one thread, so
-// that each has a core and its caches for itself; the model lets them run at the same time.
+// that each has a core and its caches to itself; the model lets them run concurrently.
 #pragma once
 
 #include <iosfwd>
@@ -11,20 +11,20 @@
 
 namespace mluop::perf {
 
-// The modelled latency of a call, in microseconds: the sum of the parts. Without the start of teams and without
-// what cores share.
+// The modelled latency of a call, in microseconds: the sum of the parts. Excludes the start of teams and the
+// effects of shared resources.
 struct ModelledLatency {
   double total() const { return work + few_tasks + imbalance + serial; }
 
   double work = 0;       // time of all tasks / cores
-  double few_tasks = 0;  // of launches with fewer tasks than cores
+  double few_tasks = 0;  // idle cores of launches with fewer tasks than cores
   double imbalance = 0;  // from the mean to the last task
   double serial = 0;     // outside of launches
 };
 
-// The model for `cores` cores, as many as the call had tasks wanted. Launches whose work items are divided before
-// last as long as their longest task; those that hand out chunks at most total / tasks + (1 - 1 / tasks) * the
-// longest chunk, as any order of chunks that keeps all tasks busy.
+// The model for `cores` cores, the number of tasks that the call requested. A launch with static work items lasts
+// as long as its longest task; a launch with chunks lasts at most total / tasks + (1 - 1 / tasks) * the longest
+// chunk, for any order of chunks that keeps all tasks busy.
 ModelledLatency model_latency(const RecordedCall& call, int cores);
 
 struct ScalingFigures {
@@ -35,7 +35,7 @@ struct ScalingFigures {
 
 using ScalingRow = CountRow<ScalingFigures>;
 
-// Models the case for each number of cores: the fastest of some calls. Writes one line to `progress`. Requires
+// Models the case for each number of cores: the fastest of several calls. Writes one line to `progress`. Requires
 // that teams have one thread (MLUOP_OMP_MAX_THREADS=1).
 std::vector<ScalingRow> scaling_rows(const CaseSpec& spec, double size, std::span<const int> core_counts,
                                      std::ostream& progress);

@@ -1,4 +1,4 @@
-// Times the operators that a call of a network consists of.
+// Times the operators of a call of a network.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace mluop::perf {
 
 class StepTimes {
  public:
-  // Runs the step and adds its time to the current call. Returns what the step returns.
+  // Runs the step and adds its time to the current call. Returns the result of the step.
   template <class Run>
   auto time(const std::string& name, const Run& run) {
     const auto start = std::chrono::steady_clock::now();
@@ -22,7 +22,7 @@ class StepTimes {
     return result;
   }
 
-  // Before the first step of each call.
+  // Call it before the first step of each call.
   void begin_call() {
     ++calls_;
     for (NamedSamples& step : steps_) step.samples.push_back(0);

@@ -1,4 +1,4 @@
-// Tables of text. A column states its title, its width and its text in a row.
+// Text tables. A column states its title, its width and its text in a row.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace mluop::perf {
 
-// Aligned to the right, with a negative width to the left.
+// Right-aligned, or left-aligned if the width is negative.
 template <class Row>
 struct Column {
   std::string title;
@@ -39,7 +39,7 @@ std::string cells(const std::vector<Column<Row>>& columns, const Row& row) {
   return line;
 }
 
-// The column at the left, as wide as the longest name of `rows`, its title and `min_width`.
+// The left column, as wide as the longest name of `rows`, its title and `min_width`.
 template <class Rows, class Row = Rows::value_type>
 Column<Row> name_column(const std::string& title, const Rows& rows, std::type_identity_t<std::string Row::*> name,
                         size_t min_width = 0) {

@@ -25,14 +25,14 @@ RecordedCall record_call(Case& prepared);
 
 // The figures of one call. A figure that does not exist is NaN.
 struct TaskFigures {
-  // mean / max over the tasks of a launch; mean of the launches, weighted by their traffic, in the native
-  // algorithm by the time of their tasks
+  // mean / max over the tasks of a launch; mean over the launches, weighted by their traffic (native: by the time
+  // of their tasks)
   double item_balance;
-  double byte_balance;  // the same of the traffic; not of the native algorithm
+  double byte_balance;  // the same for the traffic; device algorithm only
   int64_t tiles;
-  double nram_share;  // the largest use of a task / capacity
+  double nram_share;  // largest NRAM use of a task / capacity
   int64_t atomics;
-  double contended_share;   // of the atomics
+  double contended_share;   // share of the atomics that waited for a lock
   double compulsory_share;  // compulsory bytes / traffic
 };
 

@@ -1,4 +1,4 @@
-// Comparison of results with those of an oracle, and checksums.
+// Compares results with an oracle's results, and computes checksums.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace mluop::perf {
 
 // Requires diff1 (mean relative error) and diff2 (root relative error) of at most `tolerance`. A NaN on either
-// side is a difference. Both spans have the same size. Returns an empty string if they agree, else a description
-// of the difference.
+// side is a difference. Both spans must have the same size. Returns an empty string if they agree, otherwise a
+// description of the difference.
 inline std::string too_different(std::string_view name, std::span<const float> evaluated,
                                  std::span<const float> baseline, double tolerance) {
   const auto [diff1, diff2] = cases::differences(evaluated, baseline);

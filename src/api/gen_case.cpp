@@ -1,4 +1,4 @@
-// The recording of calls.
+// mluOpSetGenCaseMode: the mode of recording calls.
 #include "mlu_op.h"
 #include "recording/case_settings.h"
 

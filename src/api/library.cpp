@@ -20,7 +20,7 @@ void MLUOP_WIN_API mluOpOmpGetVersion(int* major, int* minor, int* patch) {
 }
 
 const char* MLUOP_WIN_API mluOpOmpGetInstructionSet(void) {
-  const char* name = "";  // without memory
+  const char* name = "";  // stays empty if memory runs out
   mluop::run_guarded("mluOpOmpGetInstructionSet", [&] { name = mluop::simd_name(); });
   return name;
 }

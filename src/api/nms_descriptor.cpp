@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
-// Enumerators are 0 to `last`.
+// Requires an enumerator from 0 to `last`.
 void require_enumerator(std::string_view name, int value, int last) {
   require(0 <= value && value <= last, kBadParam, name, " is ", value, ", expected 0 to ", last);
 }
@@ -16,7 +16,7 @@ void check(const NmsDescriptor& desc) {
   require_enumerator("output_mode", desc.output_mode, MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS);
   require_enumerator("algo", desc.algo, MLUOP_NMS_ALGO_INCLUDE_BOUNDARY);
   require_enumerator("method_mode", desc.method_mode, MLUOP_NMS_SOFT_NMS_GAUSSIAN);
-  // NaN as well.
+  // Rejects NaN too.
   require(desc.soft_nms_sigma >= 0, kBadParam, "soft_nms_sigma is ", desc.soft_nms_sigma, ", expected at least 0");
   require(desc.max_output_size >= 0, kBadParam, "max_output_size is ", desc.max_output_size,
           ", expected at least 0");

@@ -8,7 +8,7 @@ namespace {
 
 using Extent = SparseConvolutionDescriptor::Extent;
 
-// The values of an array of `spatial` numbers; `depth` is the value along the depth that two dimensions lack.
+// Reads an array of `spatial` numbers; with two spatial dimensions, the depth becomes `depth`.
 Extent read_extent(std::string_view name, const int* values, int spatial, int32_t depth, int32_t min) {
   require_not_null(name, values);
   Extent extent = {depth};

@@ -25,7 +25,7 @@ void check_not_negative(std::string_view name, int count, const Int* values) {
   }
 }
 
-// The number of elements, and the largest byte offset that the strides lead to, fit int64_t, with dimensions
+// Requires that the number of elements and the largest byte offset of the strides fit int64_t, with each dimension
 // counted as at least 1.
 void check_extent(const TensorDescriptor& desc) {
   auto elements = std::optional<int64_t>(1);
@@ -47,7 +47,7 @@ void check_extent(const TensorDescriptor& desc) {
 
 enum class Strides { kContiguous, kGiven };
 
-// Takes shape and strides into `desc` if they are valid. One body for all setters.
+// Sets shape and strides of `desc` if they are valid; the body of all setters.
 template <class Int>
 void set_shape(TensorDescriptor& desc, mluOpTensorLayout_t layout, mluOpDataType_t dtype, int dim_count,
                const Int* dims, Strides kind, const Int* strides) {
@@ -91,7 +91,7 @@ void check_fits(std::string_view name, const Int* destination, const int64_t* va
   }
 }
 
-// One body for the getters; null outputs are skipped.
+// Reads a descriptor; null outputs are skipped. The body of all getters.
 template <class Int>
 mluOpStatus_t get(std::string_view function, const TensorDescriptor* desc, mluOpTensorLayout_t* layout,
                   mluOpDataType_t* dtype, int* dim_count, Int* dims, Int* strides) {

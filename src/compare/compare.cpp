@@ -1,7 +1,6 @@
-// mluOpOmpCompare: entry and checks, and the functions that read a comparison.
-// Start with the entry below. The absolute tolerance: root_mean_square.h. The figures: measure.h, then
-// measure_kernels.h with what its kernels share, measure_vectors.cpp and measure_numbers.cpp. The pattern:
-// pattern.h, then the hypotheses.
+// mluOpOmpCompare: entry and checks, and the functions that read a comparison. Start with the entry below. Then:
+// root_mean_square.h (the absolute tolerance); measure.h, measure_kernels.h, measure_vectors.cpp and
+// measure_numbers.cpp (the figures); pattern.h and the hypotheses (the pattern).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,16 +27,16 @@ void check_dtype(std::string_view name, mluOpDataType_t dtype) {
 
 void check_shapes(const TensorDescriptor& found, const TensorDescriptor& expected) {
   require(found.dim_count == expected.dim_count, kBadParam, "found has shape ", shape_text(found.shape()),
-          ", expected that of expected, ", shape_text(expected.shape()));
+          ", expected ", shape_text(expected.shape()));
   for (int dim = 0; dim < found.dim_count; ++dim) {
     require(found.dims[dim] == expected.dims[dim], kBadParam, "found dim ", dim, " is ", found.dims[dim],
-            ", expected that of expected, ", expected.dims[dim]);
+            ", expected ", expected.dims[dim]);
   }
 }
 
 void check_not_negative(std::string_view name, double value) {
   require(value >= 0 && std::isfinite(value), kBadParam, name, " is ", value,
-          ", expected a finite number that is not negative");
+          ", expected a finite non-negative number");
 }
 
 void check_options(const mluOpOmpCompareOptions_t& options) {
@@ -51,14 +50,14 @@ void check_options(const mluOpOmpCompareOptions_t& options) {
           ", expected 0 to ", kMaxWorst);
 }
 
-// Whether rows of a few numbers may be of different quantities, such as a box and its score.
+// Whether the tensor has rows of a few numbers, which may be different quantities, such as a box and its score.
 bool has_short_rows(const TensorDescriptor& tensor) {
   constexpr int64_t kMaxColumns = 16;
   const int64_t columns = tensor.dim_count == 0 ? 1 : tensor.dims[tensor.dim_count - 1];
   return (tensor.dim_count == 2 || tensor.dim_count == 3) && 2 <= columns && columns <= kMaxColumns;
 }
 
-// What rms_atol adds to atol.
+// The part of atol that rms_atol contributes.
 double relative_tolerance(const Operands& operands, double rms, bool has_short_rows) {
   if (rms == 0) return 0;
   const double least =

@@ -1,4 +1,4 @@
-// A comparison: what mluOpOmpCompare makes and the functions that read it return.
+// The result of mluOpOmpCompare, which its accessor functions read.
 #pragma once
 
 #include <string>

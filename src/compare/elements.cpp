@@ -54,8 +54,8 @@ uint64_t bits_of(T element) {
   return bits;
 }
 
-// The float whose last bit says that it is not exact, unless it is: rounded once more, to a type of less
-// precision, the result is that of rounding the number itself.
+// Rounds to odd: an inexact result has its last bit set. Rounding the result again, to a less precise type, gives
+// the same value as rounding `number` directly.
 float round_to_odd(double number) {
   const auto nearest = static_cast<float>(number);
   if (number == nearest || std::isnan(number) || (std::bit_cast<uint32_t>(nearest) & 1) != 0) return nearest;
@@ -72,7 +72,7 @@ void round_number(double number, double* to) { *to = number; }
 
 template <class T>
 void round_number(double number, T* to) {
-  // The least and the first that is too large, both exact.
+  // The least value, and the first value that is too large; both are exact in double.
   constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
   constexpr double kEnd = 2.0 * static_cast<double>(T{1} << (std::numeric_limits<T>::digits - 1));
   if (std::isnan(number)) {
@@ -85,7 +85,7 @@ void round_number(double number, T* to) {
   }
 }
 
-// Integers of 64 bits, which a double may not hold.
+// For 64-bit integers, which double may not hold exactly.
 template <class To, class From>
 To saturated(From value) {
   if constexpr (std::is_signed_v<From> && !std::is_signed_v<To>) {

@@ -11,7 +11,7 @@
 
 namespace mluop::compare {
 
-// As a number of double.
+// Converts an element to double.
 inline double number_of(float element) { return element; }
 inline double number_of(Element16 auto element) { return to_f32(element); }
 
@@ -28,9 +28,9 @@ struct Elements {
   const std::byte* data;
 };
 
-// What the functions below read at most at once: their callers keep numbers and bits on the stack.
+// Maximum number of elements of one call below; callers keep numbers and bits on the stack.
 inline constexpr int64_t kChunk = 512;
-// Elements of a step, the least that is looked at once more to find a pattern.
+// Elements of a step, the unit that the search for a pattern reads again.
 inline constexpr int64_t kStep = 16;
 
 // Whether tensors of the type can be compared: real numbers, except INT31.
@@ -41,28 +41,28 @@ bool is_64_bit_integer(mluOpDataType_t dtype);
 // Elements [first, first + count), count <= kChunk, as double.
 void read_numbers(const Elements& elements, int64_t first, int64_t count, double* numbers);
 
-// Their bits, zero-extended.
+// Reads their bits, zero-extended.
 void read_bits(const Elements& elements, int64_t first, int64_t count, uint64_t* bits);
 
-// The bits of the elements rounded to `dtype`, if that is not theirs: to nearest even; integers saturated, NaN 0.
-// numbers: the elements.
+// The bits of elements of another type rounded to `dtype`: to nearest even; integers saturate, NaN becomes 0.
+// numbers: the elements as double.
 void round_bits(mluOpDataType_t dtype, const Elements& elements, int64_t first, int64_t count,
                 const double* numbers, uint64_t* bits);
 
 // A number rounded to `dtype` and back.
 double rounded(mluOpDataType_t dtype, double number);
 
-// The smallest positive number of a floating-point type; 0 of other types.
+// The smallest positive number of a floating-point type; 0 for other types.
 double smallest_positive(mluOpDataType_t dtype);
 
-// The place of an element among the values of its type: keys of consecutive values are consecutive, those of +0
-// and -0 equal, those of NaN unspecified.
+// The rank of an element among the values of its type: consecutive values have consecutive keys, +0 and -0 the
+// same key; keys of NaN are unspecified.
 uint64_t key_of_bits(mluOpDataType_t dtype, uint64_t bits);
 
-// Whether elements [first, first + count) of both are the same bytes of one type.
+// Whether elements [first, first + count) of both tensors have the same type and the same bytes.
 bool are_same(const Elements& one, const Elements& other, int64_t first, int64_t count);
 
-// The distance of two elements in values of their type.
+// The distance between two elements, in representable values of their type.
 inline uint64_t distance_of(uint64_t key, uint64_t other) { return key < other ? other - key : key - other; }
 
 }  // namespace mluop::compare

@@ -20,20 +20,21 @@ namespace mluop::compare {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A float holds each smaller distance.
+// Smaller distances are exact in float.
 constexpr int32_t kLeastDistant = 1 << 24;
 
-// The entries of ulp_histogram, of which 0 is not counted: collects those of several chunks, then counts each.
+// Counts the entries of ulp_histogram except entry 0. Collects the entries of several chunks before counting.
 class Histogram {
  public:
-  // Takes the distances of elements from `place` in the chunk on: less than kLeastDistant without kDistant.
+  // Takes the distances of the elements from `place` in the chunk on. Without kDistant all are less than
+  // kLeastDistant.
   template <bool kDistant>
   HWY_INLINE void add(hn::Vec<DU> distance, int64_t place) {
     const DI di;
     const DU du;
     const hn::Rebind<uint8_t, D> d8;
-    // bucket_of(): the exponent of the float before the distance, or, as a large distance may be rounded, of
-    // distance - 1, which does not round up without the bit below the first.
+    // bucket_of(): the exponent of the float just below the distance. For large distances, which the conversion
+    // may round, the exponent of distance - 1, with the bit below the first cleared so that it does not round up.
     auto exponent = hn::Zero(du);
     if constexpr (kDistant) {
       const auto before = hn::Sub(distance, hn::Set(du, 1));
@@ -45,7 +46,7 @@ class Histogram {
     }
     hn::StoreU(hn::TruncateTo(d8, hn::Min(exponent, hn::Set(du, kOther))), d8, exponents_ + used_ + place);
   }
-  // max: the largest distance of the chunk. unequal: the number of those that are not 0.
+  // max: the largest distance of the chunk. unequal: the number of nonzero distances.
   void end_chunk(uint32_t max, int64_t unequal) {
     max_ = std::max(max_, max);
     uncounted_ += unequal;
@@ -63,9 +64,9 @@ class Histogram {
 
  private:
   static constexpr int64_t kCapacity = 8 * kChunk;
-  // The entry of distances 0 and above 2^31, as floats of negative numbers.
+  // The entry for distances of 0 and for distances above 2^31, which convert to negative floats.
   static constexpr uint8_t kOther = 255;
-  static constexpr int kExponentOf1 = 126;  // of the entry of distance 1
+  static constexpr int kExponentOf1 = 126;  // exponent of the entry for distance 1
 
   HWY_NOINLINE void count() {
     const hn::CappedTag<uint8_t, 64> d;
@@ -84,7 +85,7 @@ class Histogram {
   }
 
   int64_t used_ = 0, uncounted_ = 0;
-  uint32_t max_ = 0;  // of the block
+  uint32_t max_ = 0;  // largest distance of the block
   uint8_t exponents_[kCapacity];
   int64_t counts_[kMoreUlp + 1] = {};
 };

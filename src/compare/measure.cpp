@@ -15,7 +15,7 @@ namespace {
 // Scales numbers whose squares overflow.
 constexpr double kDownScale = 0x1p-560;
 
-// The worst elements that patterns look at.
+// Minimum number of worst elements that patterns are given.
 constexpr int kLeastWorst = 16;
 
 // The magnitude above which diff3 is relative.
@@ -34,7 +34,7 @@ struct MeasureMemory {
   int64_t* worst_counts;
 };
 
-// A sum of which the roundings of the additions are added, too.
+// A sum that also accumulates the rounding errors of its additions.
 class CompensatedSum {
  public:
   void add(double addend) {
@@ -53,7 +53,7 @@ double ratio(double numerator, double denominator) {
   return denominator == 0 ? HUGE_VAL : numerator / denominator;
 }
 
-// The counters of a block and where the result has them.
+// The counters of a block, and the fields of the result that they are added to.
 constexpr std::pair<int64_t Partial::*, int64_t mluOpOmpDifference_t::*> kCounters[] = {
     {&Partial::differing, &mluOpOmpDifference_t::differing},
     {&Partial::wrong, &mluOpOmpDifference_t::wrong},
@@ -68,7 +68,7 @@ constexpr std::pair<int64_t Partial::*, int64_t mluOpOmpDifference_t::*> kCounte
     {&Partial::flushed, &mluOpOmpDifference_t::flushed},
 };
 
-// The results of all blocks.
+// Adds the results of all blocks.
 Partial total_of(const Partial* partials, int64_t blocks) {
   Partial total;
   std::array<CompensatedSum, kSumCount> sums;
@@ -146,7 +146,7 @@ class Measurement {
     return to;
   }
 
-  // The figures of both tensors as vectors. Without any difference they are exact.
+  // Sets the figures of both tensors as vectors. They are exact if no elements differ.
   void set_correlations(const Partial& total, double scale, mluOpOmpDifference_t& to) {
     const Sums& sums = total.sums;
     to.cosine = to.pcc = to.factor = 1;
@@ -154,7 +154,7 @@ class Measurement {
     const double e_norm = std::sqrt(sums[kFoundSquares]), b_norm = std::sqrt(sums[kExpectedSquares]);
     to.cosine = correlation(sums[kProducts], e_norm, b_norm, total.wrong == 0);
     const Centered centered = centered_of(total, scale);
-    // Where numbers underflow, what remains of a variance may be negative.
+    // Underflow may leave a negative variance.
     const double e_deviation = std::sqrt(std::max(0.0, centered.found));
     const double b_deviation = std::sqrt(std::max(0.0, centered.expected));
     to.pcc = correlation(centered.product, e_deviation, b_deviation, total.wrong == 0);
@@ -163,7 +163,7 @@ class Measurement {
       to.factor_residual = e_norm == 0 ? 0 : 1;
       return;
     }
-    // F - 1, whose roundings are those of the errors; of a small F they would be too large.
+    // F - 1: its rounding errors are relative to the errors e - b. For a small F they would be too large.
     const double excess = sums[kErrorProducts] / sums[kExpectedSquares];
     to.factor = 1 + excess;
     double residual = sums[kErrorSquares] - excess * sums[kErrorProducts];
@@ -179,7 +179,7 @@ class Measurement {
     return std::clamp(product / e_norm / b_norm, -1.0, 1.0);
   }
 
-  // Sums about the means. Where they are small differences of large sums, a second pass computes them.
+  // Sums about the means. A second pass computes them where they would be small differences of large sums.
   Centered centered_of(const Partial& total, double scale) {
     if (total.finite == 0) return {};
     const Sums& sums = total.sums;
@@ -202,7 +202,7 @@ class Measurement {
       expected.add(memory_->centered[block].expected);
       product.add(memory_->centered[block].product);
     }
-    // What roundings leave of the variance of equal numbers.
+    // Upper bound of the variance that rounding leaves for equal numbers.
     constexpr double kRounding = 0x1p-50;
     const auto variation = [&](double squares, double deviation, double mean) {
       const double variance = squares - deviation * deviation / count;

@@ -1,6 +1,6 @@
-// The figures of a comparison. One pass over both tensors measures each block of elements by itself; the partial
-// results are added in the order of the blocks, so that they do not depend on the number of tasks. A second pass
-// follows if the sums of the first overflow, or cancel in the variances.
+// The figures of a comparison. One pass over both tensors measures each block of elements; the partial results are
+// added in the order of the blocks, independently of the number of tasks. A second pass follows if sums of the
+// first overflow, or cancel in the variances.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 
 namespace mluop::compare {
 
-// Both tensors, contiguous and of `count` elements, and the options, checked.
+// Both tensors, contiguous and with `count` elements each, and the checked options.
 struct Operands {
-  // The size of both tensors.
+  // Total bytes of both tensors.
   int64_t bytes() const { return count * static_cast<int64_t>(size_of(found.dtype) + size_of(expected.dtype)); }
-  // Whether e and b, which double may have rounded, differ by their distance in values of found's type.
+  // Whether e and b, which may be rounded to double, differ by their distance in values of the type of `found`.
   bool differ_by_distance(double e, double b) const {
     return is_64_bit_integer(found.dtype) && (found.dtype == expected.dtype || e == b);
   }
-  // Whether they are read as vectors.
+  // Whether the tensors can be read as vectors.
   bool are_vectors() const {
     return found.dtype == expected.dtype && is_floating(found.dtype) && found.dtype != MLUOP_DTYPE_DOUBLE;
   }
-  // Whether the error of two finite numbers makes the element wrong, unless `bits` decides.
+  // Whether the error of two finite numbers makes the element wrong when `bits` is 0.
   bool exceeds(double error, double b) const { return !(error <= options.atol + options.rtol * std::abs(b)); }
 
   Elements found, expected;
@@ -36,7 +36,7 @@ struct Operands {
   mluOpOmpCompareOptions_t options;
 };
 
-// The work items of all launches over elements.
+// Elements of a block, the work item of all launches over elements.
 inline constexpr int64_t kBlockElements = 65536;
 inline int64_t block_count(const Operands& operands) {
   return operands.count / kBlockElements + (operands.count % kBlockElements != 0 ? 1 : 0);
@@ -52,13 +52,13 @@ class StepBits {
  public:
   explicit StepBits(int64_t blocks) : words_(static_cast<size_t>(blocks * kWordsOfBlock)) {}
 
-  // Sets the step of an element, or, of the steps from it on, those of `bits`, all in one word. Blocks may be set
-  // at the same time.
+  // Sets the step of an element, or, for each bit of `bits`, the step that many steps later; all lie in one word.
+  // Blocks may be set concurrently.
   void set(int64_t element, uint64_t bits = 1) {
     const int64_t step = element / kStep;
     words_[static_cast<size_t>(step / 64)] |= bits << (step % 64);
   }
-  // Calls visit(first element) for the steps of a block that are set, as long as it returns true.
+  // Calls visit(first element) for each step of a block that is set, while it returns true.
   template <class Visit>
   void for_each(int64_t block, const Visit& visit) const {
     for (int64_t word = block * kWordsOfBlock; word < (block + 1) * kWordsOfBlock; ++word) {
@@ -76,11 +76,11 @@ class StepBits {
 
 struct Measured {
   mluOpOmpDifference_t difference;
-  std::vector<mluOpOmpWrongElement_t> worst;  // more than the options require
-  StepBits wrong_steps;                       // that have wrong elements
+  std::vector<mluOpOmpWrongElement_t> worst;  // at least as many as the options require
+  StepBits wrong_steps;                       // steps with wrong elements
 };
 
-// Reserves memory of the context for this and all later launches of a comparison. Throws std::bad_alloc.
+// Reserves memory of the context for this launch and all later launches of the comparison. Throws std::bad_alloc.
 Measured measure(Context& context, const Operands& operands);
 
 }  // namespace mluop::compare

@@ -1,5 +1,5 @@
-// What the kernels of a measurement share: the partial result of a block, the rules for one element, and the worst
-// elements that a task has found.
+// Shared by the kernels of a measurement: the partial result of a block, the rules for one element, and the worst
+// elements of a task.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ enum Sum {
 };
 using Sums = std::array<double, kSumCount>;
 
-// Doubles that are added in parallel: element i to lane i % kSumLanes, on every instruction set.
+// Number of partial sums in double: element i is added to lane i % kSumLanes on every instruction set.
 inline constexpr int kSumLanes = 8;
 inline double sum_of_lanes(const double* lanes) {
   return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
@@ -44,14 +44,14 @@ inline int bucket_of(uint64_t distance) {
 
 struct Maxima {
   double absolute = 0, relative = 0;
-  // diff3: relative where |b| is above the threshold, absolute elsewhere.
+  // diff3: relative errors where |b| exceeds the threshold, absolute errors elsewhere.
   double large = 0, small = 0;
 };
 
 struct Partial {
   Sums sums{};
   Maxima maxima;
-  int64_t finite = 0;  // pairs
+  int64_t finite = 0;  // pairs of finite numbers
   int64_t differing = 0, wrong = 0, above = 0, below = 0;
   int64_t found_nan = 0, expected_nan = 0, found_inf = 0, expected_inf = 0, mismatches = 0;
   int64_t overflowed = 0, flushed = 0;
@@ -70,14 +70,14 @@ inline bool is_worse(const WorstEntry& a, const WorstEntry& b) {
 struct MeasureArgs : Operands {
   double relative_from;  // the magnitude above which diff3 is relative
   double scale;          // of the numbers in sums, a power of two
-  Partial* partials;     // of each block
+  Partial* partials;     // for each block
   StepBits& wrong_steps;
   int64_t worst_capacity;
   WorstEntry* worst;      // [task, worst_capacity]
-  int64_t* worst_counts;  // of each task
+  int64_t* worst_counts;  // for each task
 };
 
-// The worst elements of a task: a heap whose first entry is the least of them.
+// The worst elements of a task: a heap with the smallest error at the root.
 class WorstElements {
  public:
   WorstElements(const MeasureArgs& args, const Task& task)
@@ -88,7 +88,7 @@ class WorstElements {
   }
 
   bool is_full() const { return *count_ == capacity_; }
-  // Errors below this are not kept, nor, once it is full and indices ascend, equal ones.
+  // Smaller errors are not kept; once the heap is full and indices ascend, neither are equal errors.
   double least() const { return is_full() ? entries_[0].absolute : 0; }
   void add(double absolute, int64_t index) {
     const WorstEntry entry{absolute, index};
@@ -108,7 +108,7 @@ class WorstElements {
   int64_t* count_;
 };
 
-// |e - b| / (|b| + epsilon) of finite numbers, also where the difference overflows; 0 / 0 is 0.
+// |e - b| / (|b| + epsilon) of finite numbers, also if the difference overflows; 0 / 0 is 0.
 inline double relative_error(double e, double b, double epsilon) {
   const double error = std::abs(e - b);
   if (error == 0) return 0;
@@ -116,7 +116,7 @@ inline double relative_error(double e, double b, double epsilon) {
   return error / (std::abs(b) + epsilon);
 }
 
-// Adds element i, in which a number is not finite.
+// Adds element i, where e or b is not finite.
 inline void add_special(const MeasureArgs& args, double e, double b, bool bits_differ, int64_t i, Partial& to,
                         WorstElements& worst) {
   const bool both_nan = std::isnan(e) && std::isnan(b), mismatch = !(e == b || both_nan);
@@ -136,7 +136,8 @@ inline void add_special(const MeasureArgs& args, double e, double b, bool bits_d
   worst.add(mismatch ? HUGE_VAL : 0, i);
 }
 
-// Sums of deviations from numbers near the means of both tensors, of their squares and of the product of both.
+// Sums of the deviations from numbers near the means of both tensors, of the squared deviations, and of their
+// product.
 struct Centered {
   double found_deviation, expected_deviation;
   double found, expected, product;
@@ -144,7 +145,7 @@ struct Centered {
 
 struct CenterArgs : Operands {
   double found_mean, expected_mean;
-  Centered* partials;  // of each block
+  Centered* partials;  // for each block
 };
 
 // Work items: blocks. Both tensors have data type `dtype`: HALF, BFLOAT16 or FLOAT.

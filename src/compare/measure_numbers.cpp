@@ -1,4 +1,4 @@
-// The measurement of any two data types: chunks as double and as bits.
+// Measures tensors of any two data types, in chunks as double and as bits.
 #include "compare/measure_kernels.h"
 
 namespace mluop::compare {
@@ -29,7 +29,7 @@ class BlockMeasure {
     }
   }
 
-  // The sums of all chunks.
+  // Totals the lanes of all chunks.
   void finish() {
     for (int sum = 0; sum < kSumCount; ++sum) to_.sums[sum] = sum_of_lanes(lanes_[sum]);
     to_.sums[kMagnitudes] += sum_of_lanes(magnitudes_);
@@ -39,7 +39,7 @@ class BlockMeasure {
   }
 
  private:
-  // Payloads of different types are not compared.
+  // Payloads of NaN are compared only if both types are the same.
   bool unlike_nan(double e, double b) const {
     return args_.found.dtype != args_.expected.dtype && std::isnan(e) && std::isnan(b);
   }
@@ -101,7 +101,7 @@ class BlockMeasure {
   WorstElements& worst_;
   Partial& to_;
   double lanes_[kSumCount][kSumLanes] = {};
-  double magnitudes_[kSumLanes] = {}, numbers_[kSumLanes] = {}, squares_[kSumLanes] = {};  // of equal elements
+  double magnitudes_[kSumLanes] = {}, numbers_[kSumLanes] = {}, squares_[kSumLanes] = {};  // over equal elements
 };
 
 // Calls visit(first, count) for the chunks of a block.

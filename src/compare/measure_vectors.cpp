@@ -1,7 +1,7 @@
-// The measurement of two tensors of HALF, BFLOAT16 or FLOAT, at the speed of memory, by chunks that remain in L1.
-// A chunk whose bits are equal is summed from b alone. Others add to all sums, in double, without a branch; then
-// errors in fp32, with a margin, tell which elements are wrong, and which steps may raise a maximum or have the
-// worst; errors in double decide where the margin does not.
+// Measures two tensors of HALF, BFLOAT16 or FLOAT at memory speed, in chunks that stay in L1. A chunk with equal
+// bits is summed from b alone. Any other chunk is added to all sums in double without a branch; then errors in
+// fp32, with a margin, tell which elements are wrong and which steps may raise a maximum or hold a worst element;
+// errors in double decide the cases inside the margin.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compare/measure_vectors.cpp"
 #include <hwy/foreach_target.h>
@@ -21,13 +21,13 @@
 #define MLUOP_COMPARE_MEASURE_VECTORS
 namespace mluop::compare {
 
-// A float that is smaller by more than the errors of a few operations in fp32.
+// A float smaller than the bound by more than the rounding error of a few fp32 operations.
 inline float below(double bound) {
   constexpr double kSlack = 1 - 0x1p-20;
   return static_cast<float>(std::min(bound, static_cast<double>(std::numeric_limits<float>::max())) * kSlack);
 }
 
-// A float that is larger by as much.
+// A float larger than the bound by the same margin.
 inline float above(double bound) {
   constexpr double kSlack = 1 + 0x1p-20;
   const double larger = bound * kSlack;
@@ -35,7 +35,7 @@ inline float above(double bound) {
                                                                          : static_cast<float>(larger);
 }
 
-// More than the error of a product in fp32 that underflows.
+// Upper bound of the error of an fp32 product that underflows.
 inline constexpr float kUnderflow = 0x1p-126F;
 
 }  // namespace mluop::compare
@@ -48,7 +48,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kSumVectors = kSumLanes / hn::MaxLanes(DD());
 
-// What a chunk of both tensors has.
+// Properties of a chunk of both tensors.
 struct ChunkContents {
   bool specials, differences, unlike_signs, zeros, distant;
 };
@@ -73,7 +73,7 @@ HWY_NOINLINE ChunkContents contents_of(const T* e_at, const T* b_at) {
           !hn::AllFalse(di, hn::Gt(difference, hn::Set(di, kLeastDistant - 1)))};
 }
 
-// Counts by lanes, less than 2^31 each.
+// Counts by lane, less than 2^31 each.
 HWY_INLINE hn::Vec<DI> count_lanes(hn::Vec<DI> counts, hn::Mask<D> mask) {
   return hn::IfThenElse(hn::RebindMask(DI(), mask), hn::Add(counts, hn::Set(DI(), 1)), counts);
 }
@@ -100,7 +100,7 @@ class TaskMeasure {
     set_least_large();
   }
 
-  // Elements [begin, end), a block.
+  // Measures the block of elements [begin, end).
   void measure(int64_t begin, int64_t end, Partial& partial) {
     partial_ = &partial;
     std::memset(sums_, 0, sizeof(sums_));
@@ -123,13 +123,13 @@ class TaskMeasure {
   }
 
  private:
-  // `count` elements from `first` on, followed by zeros up to a chunk.
+  // Adds `count` elements from `first` on; e and b are padded with zeros to a whole chunk.
   void add_chunk(const T* e, const T* b, int64_t count, int64_t first) {
     const ChunkContents contents = contents_of(e, b);
     if (contents.specials) return add_special_chunk(e, b, count, first);
     if (!contents.differences) return add_equal(b);
     add_sums(e, b);
-    // No distance of a type of 16 bits is large.
+    // Distances of 16-bit types are less than kLeastDistant.
     constexpr bool kMayBeDistant = Format<T>::kShift == 0;
     if (contents.unlike_signs) return add_errors<true, kMayBeDistant>(e, b, first, contents.zeros);
     if constexpr (kMayBeDistant) {
@@ -138,7 +138,7 @@ class TaskMeasure {
     add_errors<false, false>(e, b, first, contents.zeros);
   }
 
-  // Counts the pairs that are not finite, and replaces them by zeros.
+  // Counts the pairs with a non-finite number and replaces them by zeros.
   HWY_NOINLINE void add_special_chunk(const T* e, const T* b, int64_t count, int64_t first) {
     T e_finite[kChunk], b_finite[kChunk];
     std::copy(e, e + kChunk, e_finite);
@@ -154,7 +154,7 @@ class TaskMeasure {
     add_chunk(e_finite, b_finite, count, first);
   }
 
-  // The sums of a chunk without differences.
+  // Adds the sums of a chunk without differences.
   HWY_NOINLINE void add_equal(const T* b_at) {
     const DD dd;
     hn::Vec<DD> magnitudes[kSumVectors], numbers[kSumVectors], squares[kSumVectors];
@@ -175,7 +175,8 @@ class TaskMeasure {
     }
   }
 
-  // All sums of a chunk. Products of two numbers of fp32 are exact: fused or not, the sums are the same.
+  // Adds all sums of a chunk. Products of two fp32 numbers are exact in double, so fused multiply-adds give the
+  // same sums.
   HWY_NOINLINE void add_sums(const T* e_at, const T* b_at) {
     const DD dd;
     hn::Vec<DD> sums[kSumCount][kSumVectors], max_error[kSumVectors];
@@ -184,7 +185,7 @@ class TaskMeasure {
       max_error[v] = hn::Zero(dd);
     }
     for (int64_t i = 0; i < kChunk; i += kStep) {
-      // The next chunk, while this one is computed.
+      // Prefetch the next chunk.
       hwy::Prefetch(e_at + i + kChunk);
       hwy::Prefetch(b_at + i + kChunk);
       HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
@@ -207,7 +208,7 @@ class TaskMeasure {
     }
   }
 
-  // The sums of a block that follow from the others, in which a small e cancels.
+  // Adds the sums that follow from the others but would cancel for a small e.
   void add_products(const T* e, const T* b, int64_t count) {
     Sums& sums = partial_->sums;
     const double squares = sums[kExpectedSquares], products = sums[kErrorProducts];
@@ -229,8 +230,8 @@ class TaskMeasure {
     partial_->sums[kProducts] = sum_of_lanes(products);
   }
 
-  // Counts, distances and maxima of a chunk, and its wrong elements. The numbers of a pair have one sign without
-  // kUnlikeSigns, distances are less than kLeastDistant without kDistant, and no e is 0 without has_zeros.
+  // Counts, distances, maxima and wrong elements of a chunk. Without kUnlikeSigns both numbers of each pair have
+  // the same sign; without kDistant distances are less than kLeastDistant; without has_zeros no e is 0.
   template <bool kUnlikeSigns, bool kDistant>
   HWY_NOINLINE void add_errors(const T* e_at, const T* b_at, int64_t first, bool has_zeros) {
     const D d;
@@ -319,7 +320,7 @@ class TaskMeasure {
     return hn::Abs(hn::Sub(load_doubles(e_at, j), load_doubles(b_at, j)));
   }
 
-  // The wrong elements of a step.
+  // Counts the wrong elements of a step.
   HWY_NOINLINE int64_t count_wrong(const T* e_at, const T* b_at) const {
     const DD dd;
     size_t wrong = 0;
@@ -340,7 +341,7 @@ class TaskMeasure {
     set_least_worst();
   }
 
-  // Whether a step may have elements to keep.
+  // Whether a step may hold an element to keep.
   HWY_INLINE bool may_have_worst(const T* e_at, const T* b_at) const {
     if (!worst_.is_full()) return true;
     const DD dd;
@@ -349,9 +350,9 @@ class TaskMeasure {
     return !hn::AllFalse(dd, hn::Gt(largest, hn::Set(dd, worst_.least())));
   }
 
-  // Whether a step may raise a maximum. Where errors are a multiple of b, all ratios are near the largest: this
-  // avoids the divisions. An error up to the exact product of ratio and denominator raises none; the difference
-  // has the right sign if it is fused.
+  // Whether a step may raise a maximum. If errors are a multiple of b, all ratios are near the largest; this test
+  // avoids the divisions. An error of at most the exact product of ratio and denominator raises no maximum; a
+  // fused difference has the right sign.
   HWY_INLINE bool has_larger_ratio(const T* e_at, const T* b_at) const {
     const DD dd;
     constexpr double kSlack = HWY_NATIVE_FMA ? 1 : 1 + 0x1p-50;
@@ -390,13 +391,13 @@ class TaskMeasure {
 
   void set_least_worst() {
     least_worst_ = below(worst_.least());
-    // The next float above the least, if only larger errors are kept.
+    // If only larger errors are kept, the next float above the least.
     const auto least = static_cast<float>(std::min(worst_.least(), double{std::numeric_limits<float>::max()}));
     const bool is_larger = !worst_.is_full() || double{least} > worst_.least();
     least_exact_worst_ = is_larger ? least : std::nextafter(least, HUGE_VALF);
   }
 
-  // All errors of numbers up to relative_from may raise a maximum.
+  // Up to relative_from, every error may raise a maximum.
   void set_least_large() {
     const float relative = below(maxima_.large);
     least_large_ = {relative, -above(relative * args_.relative_from) - kUnderflow};
@@ -407,10 +408,10 @@ class TaskMeasure {
   const MeasureArgs& args_;
   WorstElements worst_;
   Maxima maxima_;
-  // Smaller errors raise no maximum, or neither that nor are wrong, or are not kept.
+  // An error below the first raises no maximum; an error below the second, in addition, is neither wrong nor kept.
   Tolerance least_large_, least_notable_;
   float least_worst_ = 0, least_exact_worst_ = 0;
-  // Errors of unlike bits from the first on may be wrong, above the second they are.
+  // An error of unlike bits may be wrong from the first on and is wrong above the second.
   Tolerance least_{0, -1}, most_{0, -1};
   Partial* partial_ = nullptr;
   Histogram histogram_;

@@ -1,5 +1,5 @@
-// The pattern of the wrong elements: hypotheses, the most specific first, each verified for every wrong element
-// before it is stated. Costs a pass over the blocks with wrong elements, and more while a hypothesis holds.
+// The pattern of the wrong elements: hypotheses, the most specific first. Each is verified for every wrong element
+// before it is reported. Cost: a pass over the blocks with wrong elements, and more while a hypothesis holds.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace mluop::compare {
 
-// How the wrong elements of a comparison, of which there are some, are distributed over a tensor of this shape.
+// Describes how the wrong elements of a comparison are distributed over the tensor; there is at least one.
 std::string pattern_of(Context& context, const Operands& operands, std::span<const int64_t> dims,
                        const Measured& measured);
 

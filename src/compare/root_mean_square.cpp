@@ -12,7 +12,7 @@ namespace {
 
 struct Squares {
   double sum = 0;
-  int64_t count = 0;  // of finite elements other than 0
+  int64_t count = 0;  // number of finite nonzero elements
 };
 
 struct SquaresMemory {
@@ -23,7 +23,7 @@ struct SquaresMemory {
 
 struct SquaresArgs : Operands {
   double scale;
-  Squares* partials;  // of each block
+  Squares* partials;  // for each block
 };
 
 // Work items: blocks.
@@ -58,7 +58,7 @@ double root_mean_square(Context& context, const Operands& operands) {
   Squares* const partials = SquaresMemory(arena, blocks).partials;
   const int64_t bytes = operands.count * static_cast<int64_t>(size_of(operands.expected.dtype));
   const int task_dim = choose_task_dim(blocks, bytes);
-  // Scaled numbers have squares that neither overflow nor all underflow.
+  // With one of these scales, the squares neither overflow nor all underflow.
   for (const double scale : {1.0, 0x1p-560, 0x1p+560}) {
     launch(context, "add_squares", task_dim, Evenly{blocks}, RangeKernel<SquaresArgs>(add_squares),
            {operands, scale, partials});

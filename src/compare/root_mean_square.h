@@ -6,8 +6,8 @@
 
 namespace mluop::compare {
 
-// sqrt(sum b^2 / n) over the n finite elements b of expected other than 0; 0 if there are none. The same bits at
-// any number of tasks. Throws std::bad_alloc.
+// sqrt(sum b^2 / n) over the n finite nonzero elements b of expected; 0 if there are none. The same bits for any
+// number of tasks. Throws std::bad_alloc.
 double root_mean_square(Context& context, const Operands& operands);
 
 }  // namespace mluop::compare

@@ -18,7 +18,7 @@
 #define MLUOP_COMPARE_STEPS_COMMON
 namespace mluop::compare {
 
-// The formats as integers of 32 bits with the sign on top: consecutive numbers are 2^kShift apart.
+// Views the formats as 32-bit integers with the sign at the top: consecutive numbers are 2^kShift apart.
 template <class T>
 struct Format;
 template <>
@@ -49,7 +49,7 @@ using D = hn::CappedTag<float, kStep>;
 using DI = hn::RebindToSigned<D>;
 using DU = hn::RebindToUnsigned<D>;
 using DD = hn::CappedTag<double, kStep / 2>;
-constexpr int kVectors = kStep / hn::MaxLanes(D());   // of a step
+constexpr int kVectors = kStep / hn::MaxLanes(D());   // vectors of a step
 constexpr int kDoubles = kStep / hn::MaxLanes(DD());  // vectors of double of a step
 
 // Vector j of a step in double.
@@ -67,7 +67,7 @@ HWY_INLINE hn::Vec<DI> load_bits(const T* from) {
 
 HWY_INLINE hn::Vec<DI> magnitude_of(hn::Vec<DI> bits) { return hn::And(bits, hn::Set(DI(), 0x7FFFFFFF)); }
 
-// The place of a number among those of its format, times 2^kShift.
+// The rank of a number among the values of its format, times 2^kShift.
 HWY_INLINE hn::Vec<DI> place_of(hn::Vec<DI> bits) {
   const auto sign = hn::ShiftRight<31>(bits);
   return hn::Sub(hn::Xor(magnitude_of(bits), sign), sign);

@@ -8,8 +8,8 @@
 namespace mluop {
 namespace {
 
-// Buffers of this size and above are aligned to, and advised for, huge pages: random access then costs fewer
-// address translations.
+// Buffers of at least this size are aligned to huge pages and use them: random access then needs fewer address
+// translations.
 constexpr size_t kHugePage = size_t{2} << 20;
 
 }  // namespace

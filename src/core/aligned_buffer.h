@@ -17,9 +17,9 @@ struct AlignedDelete {
 
 class AlignedBuffer {
  public:
-  // Ensures a capacity of `bytes`. Growth discards the contents; the buffer never shrinks. Throws std::bad_alloc
-  // and keeps the present memory if the allocation fails. Does not touch the pages: the task that writes one first
-  // places it.
+  // Ensures a capacity of `bytes`. Growth discards the contents; the buffer never shrinks. If the allocation
+  // fails, throws std::bad_alloc and keeps the present memory. Does not touch the pages: the task that first
+  // writes a page places it.
   void reserve(size_t bytes);
 
   std::byte* data() const { return data_.get(); }

@@ -22,7 +22,7 @@ std::optional<int64_t> exact_bytes(std::span<const int64_t> shape, size_t elemen
   return bytes;
 }
 
-// Whole cache lines, so that no two buffers share one.
+// Rounds up to whole cache lines, so that buffers never share one.
 std::optional<int64_t> rounded_bytes(std::optional<int64_t> bytes) {
   if (bytes) bytes = checked_sum(*bytes, kAlignment - 1);
   return bytes ? std::optional(*bytes / kAlignment * kAlignment) : bytes;

@@ -1,8 +1,7 @@
 // Typed buffers in one piece of memory: NRAM tiles, workspaces, the handle's pool.
 //
-// A set of buffers is a struct whose constructor takes each buffer from an Arena. That constructor is the only
-// place that states the sizes: over a measuring arena it computes the bytes of the set, over memory it yields the
-// views.
+// A set of buffers is a struct whose constructor takes each buffer from an Arena. Only this constructor states the
+// sizes: with a measuring arena it computes the bytes of the set, with a memory arena it yields the views.
 //
 //   struct Tile {
 //     Tile(Arena& nram, int64_t points, int64_t channels)
@@ -12,7 +11,7 @@
 //   };
 //   ... bytes_of<Tile>(points, channels) ... Tile(task.nram, points, channels) ...
 //
-// Under AddressSanitizer the memory of an arena is poisoned, except the elements of the buffers that are taken.
+// Under AddressSanitizer, the memory of an arena is poisoned except for the elements of taken buffers.
 #pragma once
 
 #include <cstddef>
@@ -24,32 +23,32 @@
 
 namespace mluop {
 
-// What the internal arenas have beyond their capacity: poisoned cache lines between the first 64 buffers.
+// Bytes that internal arenas add to their capacity: poisoned cache lines between the first 64 buffers.
 inline constexpr size_t kArenaGapBytes = kPoisons ? 64 * kScratchAlignment : 0;
 
 class Arena {
  public:
-  // Measures: unlimited, and every buffer is null.
+  // A measuring arena: unlimited; every buffer is null.
   Arena() = default;
-  // Hands out `bytes` bytes at `memory`, which is aligned to kScratchAlignment and has `gap_bytes` bytes more for
-  // gaps between the buffers.
+  // A memory arena over `bytes` bytes at `memory`, aligned to kScratchAlignment and followed by `gap_bytes` bytes
+  // for gaps between the buffers.
   Arena(std::byte* memory, size_t bytes, size_t gap_bytes = 0)
       : memory_(memory), capacity_(bytes), gap_bytes_(gap_bytes), measures_(false) {
     poison(memory, bytes + gap_bytes);
   }
 
-  // A buffer of the product of `shape` elements, aligned to kScratchAlignment; contents are unspecified. Throws
-  // Failure: BAD_PARAM if the bytes exceed int64_t, INTERNAL_ERROR if they exceed what the arena has left.
+  // A buffer with the product of `shape` elements, aligned to kScratchAlignment; contents are unspecified. Throws
+  // Failure: BAD_PARAM if the bytes exceed int64_t, INTERNAL_ERROR if they exceed the remaining capacity.
   template <class T>
   T* take(const char* name, std::initializer_list<int64_t> shape) {
     // Elements may be pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
     return reinterpret_cast<T*>(take_bytes(name, shape, sizeof(T)));
   }
 
-  // Ends the use of all buffers: their memory is poisoned again.
+  // Ends the use of all buffers: poisons their memory again.
   void release() const { poison(memory_, measures_ ? 0 : used_ + used_gap_bytes_); }
 
-  // Without the gaps.
+  // Bytes taken, without the gaps.
   size_t used() const { return used_; }
   size_t capacity() const { return capacity_; }
 
@@ -64,7 +63,7 @@ class Arena {
   bool measures_ = true;
 };
 
-// The bytes of Set(arena, sizes...): whole multiples of kScratchAlignment.
+// The bytes of Set(arena, sizes...), a multiple of kScratchAlignment.
 template <class Set, class... Sizes>
 size_t bytes_of(const Sizes&... sizes) {
   Arena arena;
@@ -72,7 +71,7 @@ size_t bytes_of(const Sizes&... sizes) {
   return arena.used();
 }
 
-// The caller's workspace may start at any address: its size query adds the bytes that alignment may skip.
+// The caller's workspace may start at any address: size queries add the bytes that alignment may skip.
 inline constexpr size_t kWorkspaceSlack = kScratchAlignment - 1;
 
 template <class Set, class... Sizes>
@@ -80,7 +79,7 @@ size_t workspace_bytes_of(const Sizes&... sizes) {
   return bytes_of<Set>(sizes...) + kWorkspaceSlack;
 }
 
-// The caller's workspace from its first aligned address on.
+// An arena over the caller's workspace, starting at its first aligned address.
 Arena workspace_arena(void* workspace, size_t bytes);
 
 }  // namespace mluop

@@ -1,7 +1,7 @@
-// bfloat16, the upper half of an fp32, as a storage type: arithmetic is done in fp32. The conversions are exact
-// to fp32; to bfloat16 they round to nearest even, subnormals included, values beyond the largest to infinity,
-// NaN with its sign and the upper bits of its payload, made quiet. primitives/simd/elements-inl.h provides the
-// same for vectors.
+// bfloat16, the upper half of an fp32, as a storage type: arithmetic is done in fp32. Conversions to fp32 are
+// exact. Conversions to bfloat16 round to nearest even, including subnormals; values beyond the largest become
+// infinity; NaN keeps its sign and the upper bits of its payload and becomes quiet. primitives/simd/elements-inl.h
+// provides the same for vectors.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ struct BFloat16 {
 };
 
 inline constexpr int kBFloat16Shift = 16;
-inline constexpr uint32_t kBFloat16BelowHalf = 0x7FFF;  // of the unit in the last place, in bits of fp32
+inline constexpr uint32_t kBFloat16BelowHalf = 0x7FFF;  // one bit of fp32 below half a unit in the last place
 inline constexpr uint32_t kBFloat16Quiet = 0x40;
 
 constexpr float bf16_to_f32(BFloat16 value) {

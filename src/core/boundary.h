@@ -1,5 +1,5 @@
-// The C boundary: no exception leaves a function of the API; each becomes a status and a message. No function is a
-// cancellation point.
+// The C boundary: no exception leaves a function of the API; each exception becomes a status and a message. API
+// functions are not cancellation points.
 #pragma once
 
 #include <exception>
@@ -20,7 +20,8 @@ struct Failure : std::runtime_error {
   mluOpStatus_t status;
 };
 
-// Runs the body of the API function named `function`. SUCCESS if it returns, else the status of what it throws.
+// Runs the body of the API function `function`. Returns SUCCESS, or the status of the exception that the body
+// throws.
 template <class Body>
 mluOpStatus_t run_guarded(std::string_view function, Body&& body) noexcept {
   const ScopedCancellationDisabled not_a_cancellation_point;

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 
-// Where the system does not say, `fallback`.
+// The size that the system reports, limited to [min, max]; `fallback` if it reports none.
 int64_t cache_size(int name, int64_t fallback, int64_t min, int64_t max) {
   const int64_t bytes = sysconf(name);
   return std::clamp(bytes > 0 ? bytes : fallback, min, max);

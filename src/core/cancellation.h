@@ -1,6 +1,6 @@
-// Cancellation of threads: a call of the API is not a cancellation point. A cancellation that is requested during
-// a call takes effect at the caller's next cancellation point. Without this, the write of a log line would unwind
-// the thread through functions that do not throw. Cost: two system-library calls of a few nanoseconds.
+// Thread cancellation: API calls are not cancellation points. A cancellation requested during a call takes effect
+// at the caller's next cancellation point; otherwise writing a log line would unwind the thread through noexcept
+// functions. Cost: two system-library calls of a few nanoseconds.
 #pragma once
 
 #include <pthread.h>

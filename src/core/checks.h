@@ -1,5 +1,5 @@
-// Rules for arguments, one statement each: a rule that does not hold throws a Failure whose message names the
-// parameter, the value found and the value expected. run_guarded() (boundary.h) turns it into the call's status.
+// Rules for arguments, one statement each: a violated rule throws a Failure whose message names the parameter, the
+// value found and the value expected. run_guarded() (boundary.h) turns it into the status of the call.
 //
 //   require_not_null("size", size);
 //   require(n > 0, MLUOP_STATUS_BAD_PARAM, "n is ", n, ", expected at least 1");
@@ -16,7 +16,7 @@
 
 namespace mluop {
 
-// The message is built only if the rule does not hold.
+// The message is built only if the rule is violated.
 template <class... Parts>
 void require(bool holds, mluOpStatus_t status, const Parts&... message) {
   if (!holds) throw Failure(status, text(message...));
@@ -35,13 +35,13 @@ void require_flag(std::string_view name, Number value) {
   require(value == 0 || value == 1, MLUOP_STATUS_BAD_PARAM, name, " is ", value, ", expected 0 or 1");
 }
 
-// For elements that int32 indices number.
+// For elements that are indexed by int32.
 inline void require_int32_count(std::string_view name, int64_t count) {
   require(count < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " is ", count,
           ", expected fewer than 2^31");
 }
 
-// The data types that dispatch_dtype() knows.
+// Requires a data type that dispatch_dtype() supports.
 inline void require_element_type(std::string_view name, mluOpDataType_t dtype) {
   require(dtype == MLUOP_DTYPE_FLOAT || is_16_bit(dtype), MLUOP_STATUS_BAD_PARAM, name, " has data type ",
           name_of(dtype), ", expected FLOAT, HALF or BFLOAT16");

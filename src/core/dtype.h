@@ -23,15 +23,15 @@ constexpr bool is_16_bit(mluOpDataType_t dtype) {
   return dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_BFLOAT16;
 }
 
-// Returns select(element), where `element` is a Half if dtype is HALF, a BFloat16 if it is BFLOAT16, else a float:
-// the one place that turns the element type of a call into that of a template.
+// Returns select(element), where `element` is a Half if dtype is HALF, a BFloat16 if it is BFLOAT16, else a float.
+// The only place that turns the element type of a call into a template argument.
 template <class Select>
 auto dispatch_dtype(mluOpDataType_t dtype, const Select& select) {
   if (dtype == MLUOP_DTYPE_HALF) return select(Half{});
   return dtype == MLUOP_DTYPE_BFLOAT16 ? select(BFloat16{}) : select(float{});
 }
 
-// The same for kernels that only copy elements, of which those of 16 bits are all taken for Half.
+// For kernels that only copy elements: `element` is a Half for every 16-bit type.
 template <class Select>
 auto dispatch_size(mluOpDataType_t dtype, const Select& select) {
   return is_16_bit(dtype) ? select(Half{}) : select(float{});

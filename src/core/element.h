@@ -8,7 +8,7 @@
 
 namespace mluop {
 
-// The types of 16 bits: arithmetic is done in fp32, and results are rounded once.
+// The 16-bit types: arithmetic is done in fp32, and results are rounded once.
 template <class T>
 concept Element16 = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 

@@ -1,5 +1,5 @@
-// Environment variables as text. An empty variable counts as unset, and so does every variable in a program that
-// runs with the privileges of its file (set-user-ID): its user must not choose the files that it writes.
+// Environment variables as text. An empty variable counts as unset. In a set-user-ID program every variable counts
+// as unset: its user must not choose the files that it writes.
 #pragma once
 
 #include <stdlib.h>

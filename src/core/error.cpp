@@ -8,7 +8,7 @@
 namespace mluop {
 namespace {
 
-// Trivially destructible: calls from destructors at the exit of a thread may still write and read it.
+// Trivially destructible, so that destructors that run at thread exit may still read and write it.
 constexpr size_t kMaxBytes = 1024;
 thread_local char last_error_text[kMaxBytes] = "";
 

@@ -8,7 +8,7 @@
 namespace mluop {
 
 // Logs "[function] message", stores it as the last error of the thread and returns `status`. Never throws and
-// needs no memory; a text of more than 1023 bytes is truncated.
+// allocates no memory; text beyond 1023 bytes is truncated.
 mluOpStatus_t report_failure(std::string_view function, mluOpStatus_t status, std::string_view message) noexcept;
 
 // The text of the thread's last failure; "" if there was none.

@@ -1,5 +1,5 @@
-// A list of at most `capacity` elements in its own memory, which is not initialized: a Call declares its arguments
-// in half the time of a std::vector, without an allocation that can fail.
+// A list of at most `capacity` elements in its own uninitialized memory. With it, a Call declares its arguments in
+// half the time of a std::vector and without an allocation that can fail.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // The floating-point environment of a thread: rounding mode, subnormals, exception masks and flags. Operators run
-// in the default one in all threads, so that results do not depend on the caller's.
+// in the default environment in all threads, so that results do not depend on the caller's environment.
 //
-// Registers. x86-64: control word of the x87 unit, and MXCSR; aarch64: FPCR and FPSR. Cost: reading takes about a
-// nanosecond, writing several.
+// Registers: control word of the x87 unit and MXCSR on x86-64, FPCR and FPSR on aarch64. Cost: reading takes about
+// a nanosecond, writing several.
 #pragma once
 
 #include <fpu_control.h>
@@ -15,7 +15,7 @@ namespace mluop {
 
 class FloatEnvironment {
  public:
-  // That of the calling thread.
+  // The environment of the calling thread.
   static FloatEnvironment current() noexcept {
     FloatEnvironment read;
     _FPU_GETCW(read.control_);
@@ -27,7 +27,7 @@ class FloatEnvironment {
     return read;
   }
 
-  // Round to nearest even, subnormals kept, exceptions masked; the flags of this environment.
+  // Round to nearest even, keep subnormals, mask exceptions; keeps the flags of this environment.
   FloatEnvironment with_default_control() const noexcept {
     FloatEnvironment changed = *this;
     changed.control_ = _FPU_DEFAULT;
@@ -38,7 +38,7 @@ class FloatEnvironment {
     return changed;
   }
 
-  // Makes it that of the calling thread. Writes what differs only.
+  // Makes this the environment of the calling thread. Writes only registers that differ.
   void apply() const noexcept {
     const FloatEnvironment before = current();
     if (before.control_ != control_) _FPU_SETCW(control_);
@@ -61,7 +61,7 @@ class FloatEnvironment {
 #endif
 };
 
-// Applies an environment until the end of the scope, which restores the previous one, flags included.
+// Applies an environment until the end of the scope, then restores the previous one, flags included.
 class ScopedFloatEnvironment {
  public:
   explicit ScopedFloatEnvironment(const FloatEnvironment& environment) noexcept { environment.apply(); }

@@ -1,7 +1,7 @@
-// IEEE 754 binary16 as a storage type: arithmetic is done in fp32. The conversions match those of the hardware bit
-// for bit: exact to fp32; to half round to nearest even, subnormals included, values that round above 65504 to
-// infinity, NaN with its sign and the upper bits of its payload, made quiet. They assume the default rounding
-// mode. primitives/simd/elements-inl.h provides the same for vectors.
+// IEEE 754 binary16 as a storage type: arithmetic is done in fp32. The conversions match the hardware bit for bit.
+// Conversions to fp32 are exact. Conversions to half round to nearest even, including subnormals; values that
+// round above 65504 become infinity; NaN keeps its sign and the upper bits of its payload and becomes quiet. They
+// assume the default rounding mode. primitives/simd/elements-inl.h provides the same for vectors.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,8 @@ struct Half {
   uint16_t bits;
 };
 
-// Constants of the conversions. The exponent bias of half is 112 below that of fp32, its mantissa 13 bits shorter.
+// Constants of the conversions. The exponent bias of half is 112 less than the bias of fp32, its mantissa 13 bits
+// shorter.
 inline constexpr int kHalfShift = 13;
 inline constexpr uint32_t kHalfRebias = 112U << 23;
 inline constexpr uint32_t kHalfExponent = 0x7C00U << kHalfShift;  // all ones, at the position of the fp32 exponent
@@ -46,7 +47,7 @@ constexpr Half f32_to_f16(float value) {
   const uint32_t magnitude = bits & 0x7FFFFFFFU;
   uint32_t half;
   if (magnitude < kHalfNormalFrom) {
-    // The spacing of fp32 in [0.5, 1) is that of subnormal halves: the addition rounds.
+    // In [0.5, 1), fp32 has the spacing of subnormal halves: the addition rounds.
     half = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<uint32_t>(0.5F);
   } else if (magnitude < kHalfAllInfinite) {
     // Adds half a unit in the last place, less one if the result is even. A carry increments the exponent, up to

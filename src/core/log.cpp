@@ -47,8 +47,8 @@ spdlog::level::level_enum current_level() {
   return find_level(read_environment(kVariable, "")).value_or(default_level);
 }
 
-// Outside spdlog's registry, so that an application that uses spdlog keeps its own loggers. Never destroyed: calls
-// may fail while the process exits.
+// Not in spdlog's registry, so that applications keep their own loggers. Never destroyed: calls may fail while the
+// process exits.
 spdlog::logger& logger() {
   static auto* const instance = [] {
     auto made = std::make_unique<spdlog::logger>("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
@@ -60,7 +60,7 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-// Without a format: fmt 11 would format a long line in memory of malloc().
+// Logs without a format: fmt 11 would allocate memory to format a long line.
 void log_line(spdlog::logger& to, spdlog::level::level_enum level, std::string_view line) {
   to.log(level, spdlog::string_view_t(line.data(), line.size()));
 }
@@ -69,7 +69,7 @@ void write(spdlog::level::level_enum level, std::string_view line) noexcept {
   try {
     log_line(logger(), level, line);
   } catch (...) {
-    // No memory for the first logger: the status of the call still tells.
+    // No memory for the first logger: the status of the call still reports the failure.
   }
 }
 
@@ -99,7 +99,7 @@ void print(std::string_view text) noexcept {
     printer.set_pattern("%v");
     log_line(printer, spdlog::level::info, text);
   } catch (...) {
-    // No memory for it.
+    // No memory: the line is lost.
   }
 }
 

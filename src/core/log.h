@@ -1,17 +1,17 @@
-// Logging: one line an event, to stderr, through spdlog. The only output of the library. Thread-safe; usable until
-// the process ends, also from destructors of static objects.
+// Logging: one line per event, to stderr, through spdlog. The only output of the library. Thread-safe; usable
+// until the process ends, also from destructors of static objects.
 #pragma once
 
 #include <string_view>
 
 namespace mluop {
 
-// Sets the level to MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: the default, initially
-// error. Throws Failure and changes nothing if the variable has another value. Before the first call the level is
-// that of the variable if it is valid, else the default.
+// Sets the level to MLUOP_LOG_LEVEL (debug, info, warn, error or off) or, if it is unset or empty, to the default,
+// initially error. Throws Failure and changes nothing if the variable has another value. Before the first call,
+// the level is the value of the variable if it is valid, else the default.
 void configure_log();
 
-// Sets the default, from now on. Throws Failure if it is none of the levels.
+// Sets the default level. Throws Failure if `level` is not a level.
 void set_default_log_level(std::string_view level);
 
 // Whether debug lines are shown: query it before an expensive line is built.

@@ -13,7 +13,7 @@ void require_success(bool success, const std::string& name) {
 
 }  // namespace
 
-// x: exclusive; e: closed by exec().
+// x: fail if the file exists; e: close on exec().
 OutputFile::OutputFile(std::string name) : name_(std::move(name)), file_(std::fopen(name_.c_str(), "wxe")) {
   require_success(file_ != nullptr, name_);
 }

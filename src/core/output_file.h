@@ -1,4 +1,4 @@
-// A new file that is written from the beginning to the end.
+// A new file, written sequentially.
 #pragma once
 
 #include <cstdio>
@@ -8,16 +8,16 @@
 
 namespace mluop {
 
-// Every function throws std::system_error, whose text names the file, if it fails.
+// Every function that fails throws std::system_error, whose text names the file.
 class OutputFile {
  public:
-  // Creates the file; fails if one of that name exists.
+  // Creates the file; fails if it exists.
   explicit OutputFile(std::string name);
 
   void write(std::span<const std::byte> bytes);
-  // Passes what is buffered to the system.
+  // Passes buffered data to the system.
   void flush();
-  // Writes what is buffered and closes the file.
+  // Writes buffered data and closes the file.
   void close();
 
   const std::string& name() const { return name_; }

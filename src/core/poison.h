@@ -1,4 +1,4 @@
-// Poisoned memory: under AddressSanitizer, an access to it is reported. In other builds poisoning does nothing.
+// Poisoned memory: AddressSanitizer reports an access to it. In other builds poisoning does nothing.
 #pragma once
 
 #include <cstddef>

@@ -18,13 +18,12 @@ namespace mluop {
 namespace {
 
 #if HWY_ARCH_X86
-// AVX-512 with AVX512-BF16, and with AMX as well.
+// AVX-512 with AVX512-BF16, without and with AMX.
 constexpr const char* kWithBFloat16 = "avx512bf16";
 constexpr const char* kWithAmx = "amx";
 
-// Whether the machine has the tile registers of AMX and multiplies bfloat16 in them. Linux must be asked for their
-// state, once for all threads of the process: not before a call needs them, for the stacks of signal handlers must
-// then have room for it.
+// Whether the machine has AMX with bfloat16 tiles. Linux grants their state on request, once for all threads of
+// the process. The request is made only when a call needs them, because it requires more space on signal stacks.
 bool request_amx() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kAmxBf16 = 1U << 22, kAmxTile = 1U << 24;
@@ -35,7 +34,7 @@ bool request_amx() {
 }
 #endif
 
-// Highway numbers its targets so that of two sets of one architecture the better has the lower bit.
+// In Highway, the better of two targets of one architecture has the lower bit.
 constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
     {"generic", HWY_STATIC_TARGET},
 #if HWY_ARCH_X86
@@ -47,7 +46,7 @@ constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
 #endif
 };
 
-// The targets that kernels may run on, and what is wrong with the variable (empty: nothing).
+// The targets that kernels may run on, and the error in MLUOP_OMP_SIMD (empty: none).
 class Choice {
  public:
   Choice() : supported_(hwy::SupportedTargets()) {

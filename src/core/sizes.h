@@ -16,7 +16,7 @@ inline std::optional<int64_t> checked_product(int64_t a, int64_t b) {
   return product;
 }
 
-// The product, or INT64_MAX if it does not fit int64_t.
+// The product, or INT64_MAX if it exceeds int64_t.
 inline int64_t saturated_product(std::initializer_list<int64_t> factors) {
   std::optional<int64_t> product = 1;
   for (const int64_t factor : factors) {
@@ -32,10 +32,11 @@ inline std::optional<int64_t> checked_sum(int64_t a, int64_t b) {
   return sum;
 }
 
-// A byte count for decisions, computed in double because it may exceed int64_t: exact below 2^53, at most 2^62.
+// An approximate byte count for decisions, computed in double because it may exceed int64_t: exact below 2^53,
+// limited to 2^62.
 inline int64_t saturated(double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p62)); }
 
-// For numbers that are not negative. They do not overflow unless the result does.
+// For non-negative numbers. Overflows only if the result does.
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 constexpr int64_t round_up(int64_t a, int64_t multiple) { return ceil_div(a, multiple) * multiple; }

@@ -7,7 +7,7 @@
 
 #include "mlu_op.h"
 
-// Arrays are along depth, height and width. With two spatial dimensions the depth is that of one cell.
+// Arrays are ordered depth, height, width. With two spatial dimensions, depth has one cell.
 struct mluOpSparseConvolutionStruct {
   using Extent = std::array<int32_t, 3>;
 

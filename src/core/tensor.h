@@ -10,8 +10,8 @@
 
 #include "mlu_op.h"
 
-// Invariant: the product of the dimensions, each counted as at least 1, and of the element size fits int64_t; so
-// the functions below cannot overflow.
+// Invariant: the product of the element size and the dimensions, each counted as at least 1, fits int64_t. The
+// functions below therefore cannot overflow.
 struct mluOpTensorStruct {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
   mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
@@ -29,7 +29,7 @@ using TensorDescriptor = mluOpTensorStruct;
 // A tensor of a call, without data in a workspace query. T: void or const void.
 template <class T>
 struct Passed {
-  // Whether a tensor that may be missing is: descriptor and data are null, or the shape is [0].
+  // Whether an optional tensor is absent: descriptor and data are null, or the shape is [0].
   bool is_missing() const {
     return desc == nullptr ? data == nullptr : desc->dim_count == 1 && desc->dims[0] == 0;
   }
@@ -45,12 +45,11 @@ int64_t element_count(const TensorDescriptor& desc);
 
 int64_t byte_count(const TensorDescriptor& desc);
 
-// Whether the elements lie in row-major order without gaps. Dimensions of size 1 may have any stride, and
-// so may all dimensions of a tensor without elements.
+// Whether the elements lie in row-major order without gaps. Strides of dimensions of size 1, and of empty tensors,
+// are ignored.
 bool is_contiguous(const TensorDescriptor& desc);
 
-// Null-safe access, for declarations that precede the check for null: INVALID, and 0, without a descriptor or such
-// a dimension.
+// Null-safe access for declarations that precede the null check: INVALID or 0 without a descriptor or dimension.
 mluOpDataType_t dtype_of(const TensorDescriptor* desc);
 int64_t dim_of(const TensorDescriptor* desc, int dim);
 inline bool has_no_elements(const TensorDescriptor* desc) { return desc != nullptr && element_count(*desc) == 0; }

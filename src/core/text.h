@@ -1,5 +1,5 @@
 // Builds message text: text("dim ", 2, " is ", 4) == "dim 2 is 4", in every locale. Cost: one ostringstream; use
-// it only for messages that are shown. Throws std::bad_alloc if memory does not suffice.
+// it only for messages that are shown. Throws std::bad_alloc.
 #pragma once
 
 #include <locale>
@@ -12,7 +12,7 @@ template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  // Else an insertion that throws would end the text silently.
+  // Without this, a throwing insertion would silently end the text.
   out.exceptions(std::ios::badbit);
   (out << ... << parts);
   return out.str();

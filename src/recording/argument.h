@@ -1,4 +1,4 @@
-// The declared arguments of a call: what its checks, its debug line and its recording read.
+// The declared arguments of a call, which its checks, its debug line and its recording read.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct Argument {
   bool is_tensor() const { return kind != Kind::kHostArray; }
   bool is_output() const { return kind == Kind::kOutput || kind == Kind::kInOut; }
   std::span<const int64_t> expected_shape() const { return {shape.data(), dim_count}; }
-  // Require a checked argument.
+  // Both require a checked argument.
   int64_t bytes() const;
   int64_t count() const;
 
@@ -37,7 +37,7 @@ struct Argument {
   size_t dim_count;
 };
 
-// A parameter that is not a tensor. An array is one of a descriptor, and is read when it is used.
+// A parameter that is not a tensor. An array points into a descriptor, and is read when it is used.
 struct Parameter {
   using Value = std::variant<int64_t, float, bool, mluOpReduceMode_t, std::span<const int32_t>>;
 

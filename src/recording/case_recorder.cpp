@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tensors of more elements are recorded in files, unless the settings state a format.
+// Tensors with more elements are recorded in files, unless the settings state a format.
 constexpr int64_t kMaxInlineElements = 65536;
 constexpr size_t kTextBytes = size_t{1} << 16;
 constexpr std::string_view kUnfinished = ".tmp";
@@ -51,7 +51,7 @@ std::string environment_text(const DeclaredCall& call) {
               ", NRAM ", call.nram_bytes / 1024, " KiB, ", simd_name());
 }
 
-// Never throws: the text may need memory.
+// Never throws, although building the text may fail for lack of memory.
 void report(CaseSettings& settings, const char* what) noexcept {
   if (std::exchange(settings.failure_logged, true)) return;
   try {
@@ -96,7 +96,8 @@ void CaseRecorder::finish() noexcept {
   }
 }
 
-// The name has the time in microseconds; if it exists, for example because the clock was set back, a later one.
+// The name contains the time in microseconds. If it exists, for example because the clock was set back, tries
+// later times.
 void CaseRecorder::create_file() {
   const fs::path folder = fs::path(settings_.directory) / op_name_;
   fs::create_directories(folder);
@@ -171,7 +172,7 @@ void CaseRecorder::write_elements(CaseText& text, const Argument& tensor, CaseFo
   if (mode_ != CaseMode::kData || format == CaseFormat::kNone || tensor.data == nullptr || tensor.count() == 0) {
     return;
   }
-  // What is written before an output's elements are known is kept in memory.
+  // Text written before the elements of an output are known is kept in memory.
   const bool is_large = tensor.count() > kMaxInlineElements;
   if (settings_.files || (is_large && (format == CaseFormat::kBitsOrFile || initial))) {
     const std::string name = mluop::text(name_, "_", tensor.name, initial ? "_initial" : "", ".bin");
@@ -183,7 +184,7 @@ void CaseRecorder::write_elements(CaseText& text, const Argument& tensor, CaseFo
   std::span bytes(static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.bytes()));
   text.begin_elements(tensor.desc->dtype, decimal);
   while (!bytes.empty()) {
-    // Text of several times the size; a multiple of the size of every element.
+    // The text is several times as large; part is a multiple of the size of every element.
     const size_t part = std::min(bytes.size(), kTextBytes);
     text.elements(tensor.desc->dtype, decimal, bytes.first(part));
     bytes = bytes.subspan(part);

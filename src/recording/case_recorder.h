@@ -1,8 +1,8 @@
-// The recording of a call as an operator case: a message in the text format of protobuf, which mluop_case replays.
+// Records a call as an operator case: a protobuf message in text format, which mluop_case replays.
 //
-// Inputs, and outputs whose contents before the call matter, are written before the call computes; the other
-// outputs after it. A case appears under its name when it is complete. Memory: a few MiB at most, whatever the
-// tensors are. A recording that fails is removed, and logged once for a handle; it does not affect the call.
+// Inputs, and outputs whose contents before the call matter, are written before the call computes, other outputs
+// after it. A case appears under its name once it is complete. Memory: at most a few MiB for tensors of any size.
+// A failing recording is removed, and logged once for a handle; it does not affect the call.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@
 
 namespace mluop {
 
-// The views are those of the call.
+// The views point into the call.
 struct DeclaredCall {
   std::string_view function;
   std::span<const Argument> arguments;
   std::span<const Parameter> parameters;
-  // How the handle runs it.
+  // How the handle runs the call.
   bool uses_device_algorithm;
   int tasks;
   std::string_view device;
@@ -42,14 +42,14 @@ class CaseRecorder {
   // Removes the files of a call that has failed.
   ~CaseRecorder();
 
-  // The call has succeeded: completes the case.
+  // Completes the case after the call has succeeded.
   void finish() noexcept;
 
  private:
   void create_file();
   void write_before_call();
   void write_after_call();
-  // The elements of a tensor, as settings and size require.
+  // Writes the elements of a tensor, as settings and size require.
   void write_elements(CaseText& text, const Argument& tensor, CaseFormat format, bool initial);
   void write_raw_file(const Argument& tensor, std::string name);
   // Writes text_ to the file if it has more than `bytes` bytes.
@@ -60,11 +60,11 @@ class CaseRecorder {
   DeclaredCall call_;
   std::string op_name_;
   CaseMode mode_;
-  std::string name_;                  // of the case, without suffix
+  std::string name_;                  // name of the case, without suffix
   std::unique_ptr<OutputFile> file_;  // null if the case is printed
   std::vector<std::string> created_;  // files that exist
-  CaseText text_;                     // what the file does not have yet
-  std::vector<CaseText> initial_;     // of each output, its contents before the call
+  CaseText text_;                     // text not yet written to the file
+  std::vector<CaseText> initial_;     // contents of each output before the call
 };
 
 }  // namespace mluop

@@ -9,7 +9,7 @@
 namespace mluop {
 namespace {
 
-// That of mluOpSetGenCaseMode; below 0 until it is called.
+// The mode set by mluOpSetGenCaseMode; negative until it is called.
 std::atomic<int> overriding_mode = -1;
 
 // A digit from 0 to `max`; `fallback` if the variable is not set.
@@ -45,7 +45,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Not those of <cctype>, which depend on the locale.
+// Not <cctype>, which depends on the locale.
 bool is_upper(char c) { return 'A' <= c && c <= 'Z'; }
 bool is_lower(char c) { return 'a' <= c && c <= 'z'; }
 
@@ -92,7 +92,7 @@ std::string op_name_of(std::string_view function) {
   const bool joins_roi = function.starts_with("RoiAware") || function.starts_with("RoiPoint");
   std::string name;
   for (size_t i = 0; i < function.size(); ++i) {
-    // A word begins at an upper-case letter after another letter than that, or before a lower-case one:
+    // A word begins at an upper-case letter that follows a lower-case one or precedes a lower-case one:
     // ThreeNNForward.
     const bool begins_word =
         i > 0 && is_upper(function[i]) &&

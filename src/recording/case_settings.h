@@ -1,4 +1,4 @@
-// Settings of the recording of calls as operator cases: MLUOP_GEN_CASE and the variables that begin with its name.
+// Settings for recording calls as operator cases: MLUOP_GEN_CASE and the variables whose names begin with it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace mluop {
 
-// What a recording contains.
+// The contents of a recording.
 enum class CaseMode {
   kOff = 0,
   kShapes = 1,  // no elements
@@ -20,7 +20,7 @@ enum class CaseFormat {
   kNone = 0,
   kDecimal = 1,
   kBits = 2,
-  kBitsOrFile  // bits; of a large tensor in a file
+  kBitsOrFile  // bits; large tensors in a file
 };
 
 struct CaseSettings {
@@ -33,21 +33,21 @@ struct CaseSettings {
   std::vector<std::string> excluded;
   CaseFormat input_format = CaseFormat::kBitsOrFile;
   CaseFormat output_format = CaseFormat::kBitsOrFile;
-  bool files = false;  // each tensor in a file
+  bool files = false;  // write each tensor to a file
 
-  bool failure_logged = false;  // of a recording: only the first is
+  bool failure_logged = false;  // a failed recording was logged; later failures are not
 };
 
 // Reads the environment. Throws Failure if a variable has an invalid value.
 CaseSettings read_case_settings();
 
-// Replaces the mode of all settings, of all handles; a value that is no mode switches recording off.
+// Overrides the mode of all settings of all handles; an invalid value switches recording off.
 void override_case_mode(int mode);
 
 // The mode in effect. Cost: one load.
 CaseMode case_mode_of(const CaseSettings& settings);
 
-// "three_nn_forward" for "mluOpThreeNNForward": snake case without mluOp and mluOpOmp. As in the case schema,
+// "three_nn_forward" for "mluOpThreeNNForward": snake case without mluOp or mluOpOmp. As in the case schema,
 // roiaware and roipoint are one word.
 std::string op_name_of(std::string_view function);
 

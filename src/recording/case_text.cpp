@@ -31,7 +31,7 @@ uint64_t load_bits(const std::byte* element, size_t size) {
   return bits;
 }
 
-// Whether elements are floating-point numbers that decimals exist for.
+// Whether elements are floating-point numbers that can be written as decimals.
 bool has_decimals(mluOpDataType_t dtype) { return dtype == MLUOP_DTYPE_FLOAT || is_16_bit(dtype); }
 
 std::string decimal_text(mluOpDataType_t dtype, const std::byte* element) {
@@ -46,7 +46,8 @@ std::string_view name_of_reduction(mluOpReduceMode_t mode) {
   }
 }
 
-// Strides that a reader does not assume. Those of dimensions of size 1 may be any.
+// Whether the strides must be written because readers would assume others. Dimensions of size 1 may have any
+// stride.
 bool has_strides_of_its_own(const TensorDescriptor& desc) {
   TensorDescriptor contiguous = desc;
   set_contiguous_strides(contiguous);
@@ -84,7 +85,7 @@ void CaseText::string_field(std::string_view name, std::string_view value) {
 void CaseText::parameter(const Parameter& parameter) {
   struct {
     void operator()(int64_t value) const { text.field(name, value); }
-    // The decimals of the double: parsers that round twice read the same float.
+    // The decimals of the double, so that parsers that round twice read the same float.
     void operator()(float value) const { text.field(name, number_text(double{value})); }
     void operator()(bool value) const { text.field(name, value ? "true" : "false"); }
     void operator()(mluOpReduceMode_t value) const { text.field(name, name_of_reduction(value)); }

@@ -1,5 +1,5 @@
-// The text format of protobuf messages, in every locale. A parser reads the values that are written: floats have
-// as many digits as they need.
+// The text format of protobuf messages, in every locale. Parsers read back the exact values: floats have as many
+// digits as they need.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace mluop {
 
 class CaseText {
  public:
-  // Fields of a message that is nested in `depth` others.
+  // Fields of a message that is nested in `depth` other messages.
   explicit CaseText(int depth = 0) : depth_(depth) {}
 
   void comment(std::string_view line);
@@ -31,8 +31,8 @@ class CaseText {
   // Shape, layout and data type.
   void descriptor(const TensorDescriptor& desc);
 
-  // The elements of a tensor, as one repeated field: begin_elements(), elements() for one part after the other,
-  // and end_elements(). INT32 as value_i; other types as value_h, their bits, or as value_f, decimals.
+  // The elements of a tensor, as one repeated field: begin_elements(), elements() for each part in order, and
+  // end_elements(). INT32 is written as value_i, other types as value_h (bits) or value_f (decimals).
   void begin_elements(mluOpDataType_t dtype, bool decimal);
   void elements(mluOpDataType_t dtype, bool decimal, std::span<const std::byte> bytes);
   void end_elements();
@@ -46,7 +46,7 @@ class CaseText {
   void indent() { text_.append(2 * static_cast<size_t>(depth_), ' '); }
 
   int depth_;
-  int64_t element_ = 0;  // the number of elements of the repeated field
+  int64_t element_ = 0;  // index of the next element of the repeated field
   std::string text_;
 };
 

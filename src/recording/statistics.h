@@ -1,5 +1,5 @@
-// Statistics of a call: its launches, and the tasks of each. Recorded if they are enabled; a launch then allocates
-// its record before it starts, and is not recorded if memory does not suffice.
+// Statistics of a call: its launches, and the tasks of each launch. Recorded only if enabled. A launch allocates
+// its record before it starts, and is not recorded if that fails.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class CallStatistics {
   void release_memory();
   // Forgets the previous call.
   void begin_call();
-  // The record of a new launch; null if statistics are disabled, or without memory.
+  // The record of a new launch; null if statistics are disabled or memory runs out.
   LaunchStatistics* begin_launch(const char* kernel, int task_dim) noexcept;
   // Microseconds since begin_call().
   double now_us() const;

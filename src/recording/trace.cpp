@@ -18,7 +18,7 @@ namespace {
 // Threads of the trace: calls and launches are on thread 0, the tasks of OpenMP thread t on thread t + 1.
 constexpr int kCallThread = 0;
 
-// The children of fork() share the environment, and the file offsets, of this process.
+// Child processes of fork() share the environment, and the file offsets, of this process.
 const pid_t loading_process = getpid();
 
 std::string expand(std::string name) {
@@ -70,7 +70,7 @@ std::string events_of(std::string_view function, const std::string& tensors, con
 
 struct TraceFile {
   std::fstream out;
-  bool failed = false;  // and reported
+  bool failed = false;  // writing failed and was reported
 };
 
 // Never destroyed: calls may end while the process exits.

@@ -1,5 +1,5 @@
-// Atomic updates of memory that tasks share, and locks for updates that one atomic cannot express. Relaxed: the
-// end of a launch orders them.
+// Atomic updates of memory shared by tasks, and locks for updates that need more than one atomic. Relaxed: the end
+// of a launch orders them.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,11 @@
 
 namespace mluop {
 
-// *target = min(*target, value). Not `atomic compare` of OpenMP 5.1, which clang 14 lacks, and not `critical`: the
-// locks of libomp 14 fail if several host threads have teams.
+// *target = min(*target, value). Uses neither `atomic compare` of OpenMP 5.1, which clang 14 lacks, nor
+// `critical`, because the locks of libomp 14 fail if several host threads have teams.
 template <class Integer>
 void atomic_min(Integer* target, Integer value) {
-  // Most values do not lower the minimum: a read finds that without owning the cache line.
+  // Most values do not lower the minimum, which a read detects without owning the cache line.
   const std::atomic_ref<Integer> shared(*target);
   Integer current = shared.load(std::memory_order_relaxed);
   while (value < current && !shared.compare_exchange_weak(current, value, std::memory_order_relaxed)) {
@@ -21,7 +21,7 @@ void atomic_min(Integer* target, Integer value) {
 
 // *target |= bits
 inline void atomic_or(uint64_t* target, uint64_t bits) {
-  // A read finds bits that are set without owning the cache line.
+  // A read detects bits that are already set without owning the cache line.
   uint64_t current;
 #pragma omp atomic read relaxed
   current = *target;
@@ -30,7 +30,7 @@ inline void atomic_or(uint64_t* target, uint64_t bits) {
   *target |= bits;
 }
 
-// Stores `value` if *place is `free`. Returns what *place held before.
+// Stores `value` if *place is `free`. Returns the previous value of *place.
 inline int64_t atomic_claim(int64_t* place, int64_t free, int64_t value) {
   const std::atomic_ref<int64_t> shared(*place);
   int64_t held = shared.load(std::memory_order_relaxed);
@@ -49,7 +49,7 @@ inline int64_t atomic_next(int64_t* counter) {
   return number;
 }
 
-// The smallest work item that breaks a rule, over all tasks of a launch. Each task reports the first that it
+// The smallest work item that violates a rule, over all tasks of a launch. Each task reports the first that it
 // finds.
 class FirstBadItem {
  public:
@@ -63,8 +63,8 @@ class FirstBadItem {
   int64_t item_ = kNone;
 };
 
-// Holds a lock that tasks share until the end of the scope. For a few hundred instructions at most: other tasks
-// spin meanwhile. The lock is an int32_t, initially 0.
+// Holds a lock shared by tasks until the end of the scope, for a few hundred instructions at most, because other
+// tasks spin meanwhile. The lock is an int32_t, initially 0.
 class SpinGuard {
  public:
   explicit SpinGuard(int32_t* lock) : lock_(lock) {

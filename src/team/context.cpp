@@ -46,8 +46,8 @@ size_t read_count(const char* name, size_t max, size_t fallback) {
   return count;
 }
 
-// OpenMP runtimes allocate the state of a team when it starts, and end the process if they cannot. libgomp needs
-// less than 2 KiB and 1 KiB for each thread. What is freed here remains with the allocator.
+// OpenMP runtimes allocate the state of a team when it starts, and end the process on failure. libgomp needs less
+// than 2 KiB, and 1 KiB for each thread. Memory freed here stays with the allocator.
 void require_runtime_memory(size_t threads) {
   constexpr size_t kBase = 64 << 10, kPerThread = 1 << 10;
   ::operator delete(::operator new(kBase + threads * kPerThread));
@@ -71,7 +71,7 @@ void mluOpContext::configure() {
     mluop::log_debug(mluop::text("device ", new_device.name, ", NRAM ", new_nram / 1024, " KiB, at most ",
                                  new_threads, " threads, ", mluop::simd_name()));
   }
-  // Nothing throws from here on: a failing call does not change the handle.
+  // Nothing throws from here on, so a failing call does not change the handle.
   device = new_device;
   nram_capacity = new_nram;
   max_threads = static_cast<int>(new_threads);

@@ -28,8 +28,8 @@ struct mluOpContext {
   // The number of threads that run `task_dim` tasks, if OpenMP provides as many.
   int thread_count(int task_dim) const;
 
-  // Reserves the NRAM of the largest team that a launch may use, and `pool_bytes` bytes of pool, which it returns;
-  // contents are unspecified. An operator calls it once, before it writes an output: launches do not allocate.
+  // Reserves the NRAM of the largest team that a launch may use, and `pool_bytes` bytes of pool, which it returns
+  // with unspecified contents. An operator calls it once, before it writes an output; launches do not allocate.
   // Throws std::bad_alloc.
   mluop::Arena reserve(size_t pool_bytes);
 
@@ -39,12 +39,12 @@ struct mluOpContext {
   // The NRAM of a thread. Throws mluop::Failure (INTERNAL_ERROR) if it is not reserved.
   mluop::Arena nram(int thread) const;
 
-  // Ends the use of the pool by a call: under AddressSanitizer, an access to it is reported from here on.
+  // Ends a call's use of the pool: AddressSanitizer reports accesses from here on.
   void end_call();
 
   mluop::DeviceProfile device = mluop::kDefaultDevice;
   size_t nram_capacity = 0;
-  // MLUOP_OMP_MAX_THREADS; if it is not set, the number of processors, which limits the native algorithm only.
+  // MLUOP_OMP_MAX_THREADS; if unset, the number of processors, which limits only the native algorithm.
   int max_threads = 1;
   bool max_threads_is_set = false;
   mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE;

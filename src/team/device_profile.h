@@ -11,7 +11,7 @@ struct DeviceProfile {
   std::string_view name;
   // The 200 series lacks some operators and bounds some indices.
   bool is_200_series;
-  // NRAM of a core less the 128 KiB that its compiler reserves.
+  // NRAM of a core without the 128 KiB that its compiler reserves.
   size_t nram_kib;
 };
 

@@ -1,4 +1,4 @@
-// Chooses the size of a tile by the NRAM of a task.
+// Chooses the size of a tile to fit the NRAM of a task.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace mluop {
 // count. Throws Failure with ALLOC_FAILED if a tile of one does not fit.
 template <class Bytes>
 int64_t fit_tile(const Context& context, int64_t max, const Bytes& bytes) {
-  // The usual case, for the cost of one measurement.
+  // The usual case, at the cost of one measurement.
   if (bytes(max) <= context.nram_capacity) return max;
   const size_t min_bytes = bytes(int64_t{1});
   require(min_bytes <= context.nram_capacity, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ",

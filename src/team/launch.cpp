@@ -15,23 +15,23 @@
 namespace mluop {
 namespace {
 
-// The least bytes that a task should move: about what a core moves while a team starts and ends, 2 us at 16 GB/s.
-// Measured with libgomp on a 2-core server.
+// Minimum bytes of memory traffic for a task: about the traffic of a core while a team starts and ends, 2 us at 16
+// GB/s. Measured with libgomp on a 2-core server.
 constexpr int64_t kTaskBytes = 32 << 10;
 
-// A child process of fork() has none of the threads that libgomp keeps, and a team of several would wait for them.
+// A child process of fork() lacks libgomp's pool threads; a team of several threads would hang.
 class ForkGuard {
  public:
-  // Called before a team of several threads starts. Returns whether it may: without memory for the handler that
-  // marks a child process, it may not.
+  // Call it before a team of several threads starts. Returns whether the team may start: not without memory for
+  // the handler that marks a child process.
   bool team_starts() {
     if (registered_.load(std::memory_order_relaxed)) return true;
-    // Two threads that register at the same time register the handler twice: harmless.
+    // Two threads that get here at the same time register the handler twice, which is harmless.
     if (pthread_atfork(nullptr, nullptr, enter_child) != 0) return false;
     registered_.store(true, std::memory_order_relaxed);
     return true;
   }
-  // Whether this process is the child of one that has started such a team.
+  // Whether this process was forked from a process that has started such a team.
   bool in_child() const { return in_child_.load(std::memory_order_relaxed); }
 
  private:
@@ -45,13 +45,13 @@ ForkGuard fork_guard;
 
 void ForkGuard::enter_child() { fork_guard.in_child_.store(true, std::memory_order_relaxed); }
 
-// What the tasks of a launch have in common.
+// Shared by the tasks of a launch.
 struct Team {
   Context& context;
   int task_dim;
   void (*body)(const void* state, Task& task);
   const void* state;
-  LaunchStatistics* record;  // null: none
+  LaunchStatistics* record;  // null: not recorded
 
   // Runs the tasks of one of `threads` threads, in the default floating-point environment.
   void run_thread(int thread, int threads) const {
@@ -86,15 +86,15 @@ int run_threads(const Team& team, int max_threads) {
     team.run_thread(0, 1);
     return 1;
   }
-  // Threads that OpenMP starts inherit the floating-point environment of the caller, as in its own parallel
-  // regions.
+  // Threads that OpenMP starts inherit the floating-point environment of the caller, as in the caller's own
+  // parallel regions.
   const ScopedFloatEnvironment inherited(team.context.caller_environment);
   const int startable = startable_threads(max_threads);
   if (startable == 1 || !fork_guard.team_starts()) {
     team.run_thread(0, 1);
     return 1;
   }
-  std::exception_ptr failure;  // of the first task that failed
+  std::exception_ptr failure;  // exception of the first task that failed
   std::atomic<bool> failed{false};
   int started = 1;
 #pragma omp parallel num_threads(startable)

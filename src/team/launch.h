@@ -1,9 +1,9 @@
-// Launches: range kernels run as the tasks of a team. The only way to parallel execution.
+// Launches: range kernels run as the tasks of a team. All parallel execution goes through launches.
 //
 // A kernel is a function kernel(args, begin, end, task): it processes the work items [begin, end) and takes its
 // tile from task.nram. It does not allocate, log or touch OpenMP. The tasks of a launch may run one after another
 // on one thread, so a kernel must not wait for another task. It may hold a lock of team/atomics.h for a bounded
-// number of instructions; a holder takes no second lock.
+// number of instructions; a holder must not take a second lock.
 #pragma once
 
 #include <algorithm>
@@ -22,27 +22,27 @@ struct Task {
   int taskDim;
   Arena nram;
   TaskStatistics* statistics;   // of this task; recorded if the statistics of the handle are enabled
-  const CallStatistics* clock;  // null: they are not
+  const CallStatistics* clock;  // null: not enabled
 };
 
 template <class Args>
 using RangeKernel = void (*)(const Args& args, int64_t begin, int64_t end, Task& task);
 
-// Kernels of several instruction sets, which are functions of Highway's per-target namespace. Outside of it, under
-// HWY_ONCE, this defines KERNEL(), the function for the chosen instruction set.
+// For kernels with a function for each instruction set in Highway's per-target namespace. Outside this namespace,
+// under HWY_ONCE, defines KERNEL(), which returns the function for the selected instruction set.
 #define MLUOP_EXPORT_KERNEL(KERNEL, FUNCTION, ARGS)               \
   HWY_EXPORT(FUNCTION);                                           \
   RangeKernel<ARGS> KERNEL() { return MLUOP_DISPATCH(FUNCTION); } \
   static_assert(true, "a semicolon follows")
 
-// The same for a template FUNCTION<T> and KERNEL(dtype). MLUOP_SELECT_BY_DTYPE belongs in the per-target
-// namespace, the other outside of it.
+// The same for a template FUNCTION<T> and KERNEL(dtype). MLUOP_SELECT_BY_DTYPE belongs inside the per-target
+// namespace, the other macro outside.
 #define MLUOP_SELECT_BY_DTYPE(FUNCTION, ARGS)                                                                    \
   RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                                                 \
     return dispatch_dtype(dtype, [](auto element) -> RangeKernel<ARGS> { return FUNCTION<decltype(element)>; }); \
   }                                                                                                              \
   static_assert(true, "a semicolon follows")
-// In place of MLUOP_SELECT_BY_DTYPE for kernels that only copy elements.
+// Replaces MLUOP_SELECT_BY_DTYPE for kernels that only copy elements.
 #define MLUOP_SELECT_BY_SIZE(FUNCTION, ARGS)                                                                    \
   RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                                                \
     return dispatch_size(dtype, [](auto element) -> RangeKernel<ARGS> { return FUNCTION<decltype(element)>; }); \
@@ -53,19 +53,19 @@ using RangeKernel = void (*)(const Args& args, int64_t begin, int64_t end, Task&
   RangeKernel<ARGS> KERNEL(mluOpDataType_t dtype) { return MLUOP_DISPATCH(FUNCTION##_by_dtype)(dtype); } \
   static_assert(true, "a semicolon follows")
 
-// The number of tasks of the native algorithm for `items` work items that move `bytes` bytes: OMP_NUM_THREADS,
-// fewer where items or bytes do not pay for them, at least 1.
+// The number of tasks of the native algorithm for `items` work items with `bytes` bytes of memory traffic:
+// OMP_NUM_THREADS, or fewer if more would not pay off; at least 1.
 int choose_task_dim(int64_t items, int64_t bytes);
 
 // The number of tasks of the device algorithm: OMP_NUM_THREADS.
 int device_task_dim();
 
-// The number of tasks for the algorithm of the context, for primitives that both use.
+// The number of tasks for the algorithm of the context; for primitives that both algorithms use.
 int task_dim_of(const Context& context, int64_t items, int64_t bytes);
 
-// Runs body(state, task) for task_dim tasks and returns when all are done; launch() is the typed form. `kernel` is
-// the name of the kernel in statistics and traces, a literal. The NRAM of the team is reserved before
-// (Context::reserve). What a task throws, which is a bug, is rethrown here.
+// Runs body(state, task) for task_dim tasks and returns when all are done; launch() is the typed form. `kernel`:
+// the name of the kernel in statistics and traces, a literal. The NRAM of the team must be reserved
+// (Context::reserve). An exception in a task, which is a bug, is rethrown here.
 void run_team(Context& context, const char* kernel, int task_dim, void (*body)(const void* state, Task& task),
               const void* state);
 
@@ -96,7 +96,7 @@ void launch(Context& context, const char* name, int task_dim, const Divide& divi
       &state);
 }
 
-// Hands out the numbers of a launch's chunks, each once.
+// Hands out the chunk numbers of a launch, each once.
 class ChunkCounter {
  public:
   explicit ChunkCounter(int count) : count_(count) {}
@@ -119,8 +119,8 @@ inline void record_chunk(const Task& task, Range range, double start_us) {
   statistics.longest_chunk_us = std::max(statistics.longest_chunk_us, task.clock->now_us() - start_us);
 }
 
-// Dynamic schedule, for cores of different speed: divide(chunk_count, chunk) is the range of a chunk, and a task
-// that is done with one takes the next. Each call of the kernel starts with an empty NRAM.
+// Dynamic schedule, for cores of different speed: divide(chunk_count, chunk) is the range of a chunk; a task that
+// finishes a chunk takes the next. Each call of the kernel starts with an empty NRAM.
 template <class Args, class Divide>
 void launch_dynamic(Context& context, const char* name, int task_dim, int chunk_count, const Divide& divide,
                     RangeKernel<Args> kernel, const std::type_identity_t<Args>& args) {

@@ -33,10 +33,10 @@ void require_apart(const Memory& output, const Memory& other) {
   const bool apart = output.bytes == 0 || other.bytes == 0 ||
                      (first < second ? second - first >= static_cast<uintptr_t>(output.bytes)
                                      : first - second >= static_cast<uintptr_t>(other.bytes));
-  require(apart, kBadParam, output.name, " overlaps ", other.name, ", expected memory of its own");
+  require(apart, kBadParam, output.name, " overlaps ", other.name, ", expected disjoint memory");
 }
 
-// Element type, layout and number of dimensions.
+// Checks element type, layout and number of dimensions.
 void check_kind(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
   require(desc.dtype == tensor.dtype, kBadParam, tensor.name, " has data type ", name_of(desc.dtype),
@@ -50,7 +50,7 @@ void check_kind(const Argument& tensor) {
           " dimensions, expected ", expected);
 }
 
-// Dimensions and strides.
+// Checks dimensions and strides.
 void check_shape(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
   const auto expected = tensor.expected_shape();
@@ -75,7 +75,7 @@ void check_parameter(const Parameter& parameter) {
   const auto check_least = [&](auto number) {
     if (!parameter.least) return;
     const int64_t least = *parameter.least;
-    // NaN as well.
+    // Rejects NaN too.
     require(number >= static_cast<decltype(number)>(least), kBadParam, parameter.name, " is ", number,
             ", expected at least ", least);
   };
@@ -187,7 +187,7 @@ void Call::check_parameters() const {
 }
 
 void Call::check_tensors() {
-  // The expected dimensions may be those of a descriptor that the first loop reports.
+  // The expected dimensions may come from a descriptor that the first loop reports.
   for (const Argument& argument : arguments_.elements()) {
     if (argument.is_tensor()) check_kind(argument);
   }
@@ -208,7 +208,7 @@ void Call::check_overlap() const {
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_output()) continue;
     for (size_t j = 0; j < all.size(); ++j) {
-      // Two outputs are compared once.
+      // Pairs of outputs are compared once.
       if (all[j].is_output() ? i < j : !reads_nothing_) require_apart(Memory(all[i]), Memory(all[j]));
     }
   }
@@ -219,7 +219,7 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) {
   require(workspace_size >= needed, kBadParam, "workspace_size is ", workspace_size, ", expected at least ",
           needed);
   if (workspace_size > 0) require_not_null("workspace", workspace);
-  // A workspace that the operator does not need is the caller's memory all the same.
+  // A workspace that the operator does not need is still the caller's memory.
   const Memory memory("workspace", workspace, workspace == nullptr ? 0 : needed > 0 ? needed : workspace_size);
   for (const Argument& argument : arguments_.elements()) {
     if (argument.is_output()) {
@@ -251,7 +251,7 @@ void Call::write_log() const noexcept {
       log_debug(text("[", function_, "] ", tensors, details_, ", ", simd_name(), ", ", latency.count(), " ms"));
     }
   } catch (const std::bad_alloc&) {
-    // The outputs are complete.
+    // The outputs are already complete.
   }
 }
 

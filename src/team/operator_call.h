@@ -14,9 +14,9 @@
 //     });
 //   }
 //
-// The floating-point environment of the calling thread is the default one while a Call exists.
-// An argument is declared once; checks, overlap, debug line and recording read that declaration. Rules throw
-// Failure, in the order of the statements: null pointers, architecture, the others.
+// The calling thread has the default floating-point environment while a Call exists. An argument is declared once;
+// checks, overlap tests, debug line and recording read that declaration. Rules throw Failure in the order of the
+// statements: null pointers, architecture, the others.
 #pragma once
 
 #include <chrono>
@@ -46,7 +46,7 @@ inline constexpr std::optional<mluOpTensorLayout_t> kAnyLayout;
 
 class CaseRecorder;
 
-// The least value of a parameter.
+// The minimum of a parameter.
 struct AtLeast {
   int64_t value;
 };
@@ -56,62 +56,62 @@ class Call {
   Call(std::string_view function, Context& context, bool is_query);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  // Ends the use of pool and workspace, see core/poison.h: the workspace is the caller's again.
+  // Ends the use of pool and workspace (see core/poison.h): the workspace belongs to the caller again.
   ~Call();
 
-  // Declare a tensor: the name of its parameter, and what its descriptor must state. Values that depend on other
-  // descriptors are read with dtype_of() and dim_of(), which accept null.
+  // Declare a tensor: the name of its parameter and the required contents of its descriptor. Values that depend on
+  // other descriptors are read with dtype_of() and dim_of(), which accept null.
   void input(std::string_view name, const TensorDescriptor* desc, const void* data, mluOpDataType_t dtype,
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
               std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
-  // Declare a tensor that may be missing, unless it is. Return its data; null if it is missing.
+  // Declare an optional tensor, if present. Return its data; null if it is absent.
   const void* optional_input(std::string_view name, const Input& tensor, mluOpDataType_t dtype,
                              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void* optional_output(std::string_view name, const Output& tensor, mluOpDataType_t dtype,
                         std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   // An input of any element type, layout and shape.
   void input(std::string_view name, const TensorDescriptor* desc, const void* data);
-  // An output of one number that has no descriptor.
+  // Declares an output of one number without descriptor.
   void output(std::string_view name, int32_t* number);
-  // An output whose contents before the call matter: it is read, or elements of it are left unchanged.
+  // Declares an output whose previous contents matter: it is read, or some elements are left unchanged.
   void inout(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   // Declares an array of `count` numbers that has no descriptor.
   void host_array(std::string_view name, const int64_t* data, int64_t count);
-  // Declare another parameter. Its name is that of the field of recorded cases.
+  // Declare another parameter. Its name is the field name in recorded cases.
   void parameter(std::string_view name, Parameter::Value value) { declare({name, value, std::nullopt}); }
   void parameter(std::string_view name, Parameter::Value value, AtLeast least) {
     declare({name, value, least.value});
   }
 
-  // Declares that the call is no operator, of which cases are recorded.
+  // Declares that the call is not an operator, so that no case is recorded.
   void not_recorded() { records_ = false; }
 
-  // Declares that the call reads no input, because there is nothing to compute: the data of inputs and the
+  // Declares that the call reads no input because there is nothing to compute: the data of inputs and the
   // workspace may then be null, and the debug line says "nothing to do".
   void reads_nothing() { reads_nothing_ = true; }
 
-  // Descriptors, host arrays and the data of tensors with elements are not null. BAD_PARAM.
+  // Requires that descriptors, host arrays and the data of non-empty tensors are not null. BAD_PARAM.
   void check_pointers() const;
-  // The device of the handle is not of the 200 series. ARCH_MISMATCH.
+  // Requires that the device of the handle is not in the 200 series. ARCH_MISMATCH.
   void check_not_200_series() const;
-  // Values are not below their least value; a reduction is a valid enumerator. BAD_PARAM.
+  // Requires that values are at least their minimum and reductions are valid enumerators. BAD_PARAM.
   void check_parameters() const;
-  // Element type, layout, shape (BAD_PARAM) and strides (NOT_SUPPORTED) of each tensor; no output overlaps another
-  // argument (BAD_PARAM). Starts the recording: all arguments are declared.
+  // Checks element type, layout, shape (BAD_PARAM) and strides (NOT_SUPPORTED) of each tensor, and that no output
+  // overlaps another argument (BAD_PARAM). Starts the recording: all arguments must be declared.
   void check_tensors();
-  // The caller's workspace: `needed` bytes or more, and no overlap with an argument. BAD_PARAM. Returns the
-  // aligned part.
+  // Checks the caller's workspace: at least `needed` bytes, and no overlap with an argument (BAD_PARAM). Returns
+  // its aligned part.
   Arena workspace(void* workspace, size_t workspace_size, size_t needed);
 
-  // Appends to the debug line: what the plan has decided. Costs a branch unless debug lines are shown.
+  // Appends decisions of the plan to the debug line. Costs one branch unless debug lines are shown.
   template <class... Parts>
   void log_detail(const Parts&... parts) {
     if (logs_) details_ += text(", ", parts...);
   }
   // Writes the debug line (tensors, parameters, details, instruction set, latency), the trace and the recording of
-  // the call. They are lost if memory does not suffice: the call has succeeded.
+  // the call. They are lost if memory runs out; the call has succeeded.
   void finish() noexcept;
 
   Context& context() const { return context_; }
@@ -145,7 +145,7 @@ class Call {
   std::unique_ptr<CaseRecorder> recorder_;
 };
 
-// For a tensor that the call does not use; `when` says why: "without mask".
+// Requires that a tensor which the call does not use is absent; `when` says why: "without mask".
 template <class T>
 void require_missing(std::string_view name, const Passed<T>& tensor, std::string_view when) {
   require(tensor.is_missing(), MLUOP_STATUS_BAD_PARAM, name, " is not null, expected null ", when);

@@ -1,5 +1,5 @@
 // Atomic updates of rows in GDRAM: a lock for the row, held while a task updates it with vector code. The locks
-// are striped: rows that share one wait for each other. Counts the update, and whether it had to wait.
+// are striped: rows that share a lock wait for each other. Counts the update, and whether it had to wait.
 #pragma once
 
 #include <array>

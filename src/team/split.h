@@ -21,8 +21,8 @@ inline Range split(int64_t total, int task_dim, int task_id) {
   return {begin, begin + share + (task_id < rest ? 1 : 0)};
 }
 
-// Divides `count` work items so that the tasks get equal shares of their cost, as far as whole items allow;
-// cost_before(i) is the cost of the items before i and is non-decreasing. Contiguous; every item has a task.
+// Divides `count` work items into contiguous ranges, so that tasks get equal shares of the cost, as far as whole
+// items allow. cost_before(i): the cost of all items before i, non-decreasing. Every item has a task.
 template <class CostBefore>
 Range split_cost(int64_t count, int task_dim, int task_id, const CostBefore& cost_before) {
   // The first item before which the cost is at least `share`.

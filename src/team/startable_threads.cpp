@@ -26,13 +26,14 @@ struct Link {
   pid_t id = 0;
 };
 
-// Runtimes add an offset to the default size of stacks (libomp), and allocate the state of threads and teams.
+// Runtimes add an offset to the default stack size (libomp), and allocate the state of threads and teams.
 constexpr size_t kStackMargin = 1 << 20, kStateOfTeam = 1 << 20, kStateOfThread = 256 << 10;
 
 void* run_link(void* opaque);
 
-// The system counts a thread for a moment after pthread_join has returned, and would refuse one of the runtime's
-// threads in its place: waits until it has forgotten the thread. Bounded, as it may give the number to another one.
+// The system still counts a thread for a moment after pthread_join has returned, and would refuse a thread of the
+// runtime instead. Waits until the system has forgotten the thread; bounded, because its number may be given to
+// another thread.
 void join(pthread_t thread, const Link& link) {
   constexpr int kYields = 10000;
   pthread_join(thread, nullptr);
@@ -54,9 +55,9 @@ void* run_link(void* opaque) {
   return nullptr;
 }
 
-// How many of `wanted` threads the system creates.
+// The number of threads, out of `wanted`, that the system creates.
 int create_threads(int wanted) {
-  // Not touched: address space alone.
+  // Never touched: only reserves address space.
   const std::unique_ptr<std::byte[]> state(
       new (std::nothrow) std::byte[kStateOfTeam + static_cast<size_t>(wanted) * kStateOfThread]);
   pthread_attr_t attributes;
@@ -70,8 +71,8 @@ int create_threads(int wanted) {
   return chain.created;
 }
 
-// Threads granted to the calling thread: runtimes keep the threads of a team for the next team of the thread that
-// started it.
+// Number of threads granted to the calling thread: runtimes keep the threads of a team for the next team of the
+// same thread.
 thread_local int granted = 1;
 
 }  // namespace

@@ -3,10 +3,10 @@
 
 namespace mluop {
 
-// The number of threads, 1 to `threads`, that a team of the calling thread may have. The first request that
-// exceeds all earlier ones of the calling thread creates as many threads at a time as a runtime would, about 20 us
-// each, and ends them; the system may refuse some (RLIMIT_NPROC, RLIMIT_AS, cgroup pids). What it has granted once
-// is not asked for again; what it has refused is.
+// The number of threads, 1 to `threads`, that a team of the calling thread may have. A request that exceeds all
+// earlier requests of the calling thread creates as many threads at a time as a runtime would, about 20 us each,
+// and ends them; the system may refuse some (RLIMIT_NPROC, RLIMIT_AS, cgroup pids). Granted threads are not
+// requested again; refused threads are.
 int startable_threads(int threads) noexcept;
 
 }  // namespace mluop

@@ -1,5 +1,5 @@
-// Copies between GDRAM and NRAM. The kernels of the device algorithm access GDRAM through these functions and
-// those of team/row_guard.h only, so that the statistics count each task's traffic.
+// Copies between GDRAM and NRAM. Kernels of the device algorithm access GDRAM only through these functions and
+// team/row_guard.h, so that the statistics count each task's traffic.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline void store(Task& task, void* gdram, const void* nram, int64_t bytes) {
   std::memcpy(gdram, nram, static_cast<size_t>(bytes));
 }
 
-// Rows of row_bytes; strides are the bytes from one row to the next.
+// Rows of row_bytes bytes; strides are bytes from one row to the next.
 inline void load_rows(Task& task, void* nram, int64_t nram_stride, const void* gdram, int64_t gdram_stride,
                       int64_t row_bytes, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {

@@ -15,7 +15,7 @@
 namespace mluop::test {
 namespace {
 
-// A failure leaves the pointer as it is.
+// A function that fails does not change the pointer.
 template <class Object>
 mluOpStatus_t create_and_destroy(mluOpStatus_t (*create)(Object*), mluOpStatus_t (*destroy)(Object)) {
   Object object = nullptr;
@@ -28,7 +28,7 @@ mluOpStatus_t create_and_destroy_handle() { return create_and_destroy(mluOpCreat
 
 constexpr int64_t kNegativeDims[] = {2, -3};
 
-// The functions that allocate, and one of each way to fail: the message needs memory.
+// The functions that allocate, with one row for each kind of failure: the message allocates.
 const struct {
   const char* name;
   std::function<mluOpStatus_t(mluOpHandle_t, mluOpTensorDescriptor_t)> run;
@@ -108,7 +108,7 @@ TEST_F(FaultsOfFunctions, EachAllocation) {
   }
 }
 
-// The first call of a process constructs the logger and what else lives as long as the process.
+// The first call of a process constructs the logger and other objects with the lifetime of the process.
 TEST_F(FaultsOfFunctions, FirstCallOfAProcess) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto fail_in_children = [] {

@@ -1,5 +1,5 @@
-// Descriptors of tensors and of sparse convolutions: getters return what setters store, in int and in int64_t, and
-// every rule. A setter that fails does not change the descriptor.
+// Descriptors of tensors and of sparse convolutions: getters return what setters store, in int and in int64_t;
+// each rule is checked. A setter that fails does not change the descriptor.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -43,7 +43,7 @@ struct DescriptorFunctions<int64_t> {
   static constexpr const char* suffix = "_v2";
 };
 
-// For the names of typed tests: ApiTensorDescriptor/int.
+// Suffixes of the names of typed tests: ApiTensorDescriptor/int.
 struct DescriptorIntNames {
   template <class Int>
   static std::string GetName(int) {
@@ -62,7 +62,7 @@ class ApiTensorDescriptor : public ::testing::Test {
   using Functions = DescriptorFunctions<Int>;
   using Ints = std::vector<Int>;
 
-  // Reads the values at once, and each alone, and compares.
+  // Reads all values in one call, then each value alone, and compares.
   void expect(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const Ints& dims, const Ints& strides) const {
     constexpr Functions f;
     for (const bool at_once : {true, false}) {
@@ -101,7 +101,7 @@ class ApiTensorDescriptor : public ::testing::Test {
 using DescriptorInts = ::testing::Types<int, int64_t>;
 TYPED_TEST_SUITE(ApiTensorDescriptor, DescriptorInts, DescriptorIntNames);
 
-// Each row replaces all values of the one before.
+// Each row replaces all values of the previous row.
 TYPED_TEST(ApiTensorDescriptor, SetAndGet) {
   constexpr auto kMax = std::numeric_limits<TypeParam>::max();
   const struct {

@@ -59,7 +59,7 @@ TEST(ApiEnvironment, MaxThreads) {
   for (const int count : {1, 3, 4096}) {
     const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", std::to_string(count).c_str());
     EXPECT_EQ(context_of(Handle()).max_threads, count);
-    // The limit holds for both algorithms.
+    // The limit applies to both algorithms.
     for (const auto algorithm : {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE}) {
       EXPECT_EQ(context_of(Handle(algorithm)).thread_count(count + 1), count);
     }
@@ -151,7 +151,7 @@ TEST(ApiSetUserId, DISABLED_CreatesAHandle) {
   _exit(mluOpCreate(&handle) == MLUOP_STATUS_SUCCESS ? 0 : 1);
 }
 
-// In a program with the set-user-ID bit: its user must not choose what it writes.
+// In a program with the set-user-ID bit, the user must not choose which files it writes.
 TEST(ApiSetUserId, IgnoresTheEnvironment) {
   if (geteuid() != 0) GTEST_SKIP() << "requires root";
   using std::filesystem::perms;
@@ -161,7 +161,7 @@ TEST(ApiSetUserId, IgnoresTheEnvironment) {
   const std::filesystem::path program = folder.path() / "program";
   copy_file("/proc/self/exe", program);
   permissions(program, kPermissions | perms::set_uid);
-  // An invalid value, which fails the creation of a handle wherever it is read.
+  // An invalid value: creating a handle fails if the variable is read.
   const ScopedEnvironment device("MLUOP_OMP_DEVICE", "none");
   const int status = exit_status_of_child([&] {
     if (setuid(kNobody) == 0) {

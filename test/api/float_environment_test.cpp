@@ -40,7 +40,7 @@ unsigned control() {
 void set_control(fpu_control_t control) { _FPU_SETCW(control); }
 #endif
 
-// With the values that show its effect.
+// Each control register with values that show its effect.
 constexpr struct CallerEnvironment {
   const char* name;
   std::initializer_list<Magnitude> magnitudes;
@@ -83,8 +83,8 @@ OfThreads observe(int threads) {
   return seen;
 }
 
-// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check between
-// the regions: it would run in that environment.
+// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check runs
+// between the regions, since it would run in that environment.
 void expect_success(const OperatorCall& call, const CallerEnvironment& environment, int threads, bool whole_team) {
   std::array<std::fenv_t, kMaxThreads> originals;
 #pragma omp parallel num_threads(threads)
@@ -98,12 +98,12 @@ void expect_success(const OperatorCall& call, const CallerEnvironment& environme
 #pragma omp parallel num_threads(threads)
   std::fesetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
   EXPECT_EQ(status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  // OpenMP may have replaced threads other than the caller; new ones inherit the environment of the caller.
+  // OpenMP may have replaced threads other than the caller; new threads inherit the environment of the caller.
   EXPECT_TRUE(whole_team ? before == after : before[0] == after[0]) << "the environment has changed";
 }
 
-// The bits do not depend on the number of threads: expected are those of one thread (native), or of as many tasks
-// (device).
+// The bits do not depend on the number of threads: the expected bits are computed with one thread (native), or
+// with the same number of tasks (device).
 void expect_independence(const OperatorCase& test, Magnitude magnitude, mluOpOmpAlgorithm_t algorithm,
                          int threads) {
   const ScopedThreads scope(threads);
@@ -141,11 +141,11 @@ TEST(ApiFloatEnvironment, OperatorsAreIndependent) {
   }
 }
 
-// Threads that OpenMP starts in a call inherit the environment of the caller, as those of its own regions do.
+// Threads that OpenMP starts in a call inherit the environment of the caller, as in the caller's parallel regions.
 TEST(ApiFloatEnvironment, NewThreadsInheritThatOfTheCaller) {
   const auto cases = operator_cases();
   OfThreads seen{};
-  // A new host thread has a team of its own, whose threads do not exist yet.
+  // A new host thread has a new team, whose threads do not exist yet.
   std::thread([&] {
     omp_set_num_threads(kMaxThreads);
     std::fesetround(FE_DOWNWARD);

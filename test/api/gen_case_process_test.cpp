@@ -51,7 +51,7 @@ TEST_F(ApiGenCaseProcess, FailingCalls) {
   EXPECT_EQ(case_count(), 1U);
 }
 
-// The directory cannot be created: one line for a handle.
+// The directory cannot be created: each handle logs one line.
 TEST_F(ApiGenCaseProcess, UnwritableDirectory) {
   std::ofstream(folder()) << "a file";
   const ScopedEnvironment log("MLUOP_LOG_LEVEL", "error");
@@ -84,7 +84,7 @@ TEST_F(ApiGenCaseProcess, FullDisk) {
   }
 }
 
-// A call that ends the process, here as its output cannot be written, leaves its inputs.
+// A call that ends the process leaves its recorded inputs; here its output cannot be written.
 TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
   EXPECT_NE(exit_status_of_child([&] {
               const Handle handle;
@@ -107,7 +107,7 @@ TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
   EXPECT_TRUE(all.substr(inputs.size()).starts_with(" output {"));
 }
 
-// A handle for each thread, and one handle for all.
+// One handle for each thread, and one handle for all threads.
 TEST_F(ApiGenCaseProcess, Threads) {
   constexpr int kHostThreads = 8, kCalls = 5;
   const std::string text = record(sums.made);
@@ -127,7 +127,7 @@ TEST_F(ApiGenCaseProcess, Threads) {
     const std::vector<fs::path> files = case_files(folder());
     EXPECT_EQ(files.size(), size_t{kHostThreads * kCalls});
     for (const fs::path& file : files) EXPECT_TRUE(text_of_recording(file) == text) << file;
-    // Unfinished files and raw files of others are not left. input_features has more than 65536 elements.
+    // No unfinished files and no raw files of other cases are left. input_features has more than 65536 elements.
     const std::vector<fs::path> all = files_below(folder());
     EXPECT_EQ(std::ranges::count(all, ".bin", &fs::path::extension), std::ssize(files));
     EXPECT_EQ(all.size(), 2 * files.size());

@@ -250,7 +250,7 @@ TEST_F(ApiGenCase, Strides) {
               HasSubstr("dims: 1 dims: 2 dims: 2 dim_stride: 7 dim_stride: 2 dim_stride: 1 } layout:"));
 }
 
-// Outputs that are read, or left in part, have the contents before the call.
+// Outputs that are read, or partly left unchanged, are recorded with the contents before the call.
 TEST_F(ApiGenCase, ContentsBeforeTheCall) {
   for (const char* file : {"0", "1"}) {
     const ScopedEnvironment files("MLUOP_GEN_CASE_DUMP_DATA_FILE", file);
@@ -271,7 +271,7 @@ TEST_F(ApiGenCase, ContentsBeforeTheCall) {
   }
 }
 
-// A call that reads nothing, so that the data of inputs may be null, has written its outputs.
+// A call with null inputs, which it does not read, has its outputs recorded.
 TEST_F(ApiGenCase, CallsThatReadNothing) {
   const Handle handle;
   OperatorCall call(handle, make_case("voxelization", MLUOP_DTYPE_FLOAT,
@@ -286,7 +286,7 @@ TEST_F(ApiGenCase, CallsThatReadNothing) {
                               R"(value_i: [0] })"));
 }
 
-// Numbers, booleans and enumerations, an array of the host, and none.
+// Numbers, booleans, enumerations, a host array, and an empty array.
 TEST_F(ApiGenCase, Parameters) {
   const struct {
     const char* op;
@@ -359,14 +359,14 @@ TEST_F(ApiGenCase, SparseConvolutions) {
     ASSERT_NE(at, text.npos) << text;
     const int found = std::stoi(text.substr(at + parameters.size()));
     EXPECT_GT(found, 0);
-    // A call that finds another number throws.
+    // A call that finds another number throws an exception.
     made.parameters.set("num_act_out", found);
     const Handle handle;
     EXPECT_EQ(OperatorCall(handle, made).run(), MLUOP_STATUS_SUCCESS);
   }
 }
 
-// The operator of two names records that of the function.
+// The operator of two names is recorded under the name of the called function.
 TEST_F(ApiGenCase, DynamicScatterBackward) {
   const Handle handle;
   const OperatorCall call(handle, make_case("dynamic_point_to_voxel_backward", MLUOP_DTYPE_FLOAT, {}));

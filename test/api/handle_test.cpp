@@ -19,7 +19,7 @@
 namespace mluop::test {
 namespace {
 
-// What setters set and getters return.
+// The values that setters store and getters return.
 struct Settings {
   bool operator==(const Settings&) const = default;
 
@@ -56,7 +56,8 @@ TEST(ApiHandle, EachHasItsSettings) {
   }
 }
 
-// An update, which reads what the creation of a handle reads, replaces what was set.
+// mluOpUpdateContextInformation() reads the environment, as mluOpCreate() does, and replaces the values of
+// setters.
 TEST(ApiHandle, AlgorithmOfTheEnvironment) {
   constexpr struct {
     const char* value;
@@ -172,7 +173,7 @@ TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
       require(first.run());
       EXPECT_NO_THROW(context.nram(0));
       const size_t launches = launches_of(handle).size();
-      // The second time, without memory.
+      // The second release has no memory to free.
       for (int times = 0; times < 2; ++times) {
         EXPECT_EQ(mluOpOmpReleaseMemory(handle), MLUOP_STATUS_SUCCESS);
         EXPECT_THROW(context.nram(0), Failure);
@@ -189,7 +190,7 @@ TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
   }
 }
 
-// After the release, a call allocates as the first of a handle does.
+// After the release, a call allocates as much as the first call of a new handle.
 TEST(ApiReleaseMemory, TheNextCallAllocatesAgain) {
   if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
   const auto cases = operator_cases();

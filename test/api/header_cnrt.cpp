@@ -1,4 +1,4 @@
-// cnrtQueue_t is that of the accelerator's runtime if its header is on the include path.
+// cnrtQueue_t is the type of the accelerator's runtime if its header is on the include path.
 #include <type_traits>
 
 #include "mlu_op.h"

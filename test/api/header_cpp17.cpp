@@ -1,5 +1,5 @@
-// The public headers are valid C++17. The values are those of MLU-OPS, so programs compiled with its header are
-// compatible.
+// The public headers are valid C++17. The enumerators have the values of MLU-OPS, so programs compiled with its
+// header are compatible.
 #include <initializer_list>
 #include <type_traits>
 

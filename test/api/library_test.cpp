@@ -26,7 +26,7 @@ TEST(ApiLibrary, Versions) {
     int major = -1, minor = -1, patch = -1;
     row.get(&major, &minor, &patch);
     EXPECT_EQ(version_text(major, minor, patch), row.expected);
-    // Null is skipped.
+    // A null pointer is skipped.
     major = minor = patch = -1;
     row.get(&major, nullptr, nullptr);
     row.get(nullptr, &minor, nullptr);

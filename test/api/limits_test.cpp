@@ -39,8 +39,8 @@ int outcome_with_limit(const OperatorCall& call, rlim_t bytes) {
   return call.run() == MLUOP_STATUS_SUCCESS ? kAllocFailed : kWrong;
 }
 
-// In a process without teams: each limit has a child process of its own. Returns whether all calls returned in
-// order, and prints what they returned.
+// Each limit has a child process without teams. Returns whether all calls returned in order, and prints the
+// results.
 bool run_with_limits(mluOpOmpAlgorithm_t algorithm, const cases::Case& made) {
   const Handle handle(algorithm);
   const OperatorCall call(handle, made);
@@ -81,7 +81,7 @@ const struct {
      {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 20000}, {"stride", 2}}},
 };
 
-// Each operator has a process of its own too, so that no memory of others is free in its heap.
+// Each operator has a separate process too, so that its heap has no free memory of other operators.
 bool run_all_with_limits() {
   // libgomp ends threads when teams shrink and creates them again when they grow; the stacks of both may exist for
   // a moment. Teams of two do not shrink.
@@ -101,8 +101,8 @@ bool run_all_with_limits() {
   return right;
 }
 
-// RLIMIT_AS, in steps from none left to enough: each call succeeds or returns ALLOC_FAILED. Unlike a failing
-// operator new, the limit also refuses the stacks of threads and what the OpenMP runtime allocates.
+// RLIMIT_AS, in steps from no memory left to enough: each call succeeds or returns ALLOC_FAILED. Unlike a failing
+// operator new, the limit also refuses the stacks of threads and allocations of the OpenMP runtime.
 TEST(FaultsOfAddressSpace, Operators) {
   if (kSanitizer) GTEST_SKIP() << "the sanitizer reserves address space";
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
@@ -119,8 +119,9 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
   return launch.threads;
 }
 
-// Prints the number of threads with the limit `threads` for its user, and without it. Root has no limit, and the
-// threads of all processes of a user count: becomes a user of its own. Ends the process.
+// Prints the number of threads with the limit `threads` for its user, and without the limit. The limit does not
+// apply to root, and counts the threads of all processes of a user; so the process changes to a separate user.
+// Ends the process.
 [[noreturn]] void call_with_limit(mluOpOmpAlgorithm_t algorithm, rlim_t threads, const SolvedCase& masks) {
   setenv("MLUOP_OMP_MAX_THREADS", "4", 1);
   const ScopedThreads tasks(4);
@@ -133,7 +134,7 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
   _exit(0);
 }
 
-// Teams whose threads the system refuses (RLIMIT_NPROC): launches run on those that it grants, with the same
+// Teams whose threads the system refuses (RLIMIT_NPROC): launches run on the granted threads, with the same
 // results.
 TEST(FaultsOfThreads, AllOrSomeRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "becomes a user without processes: requires root";

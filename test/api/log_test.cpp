@@ -58,7 +58,7 @@ TEST_F(ApiLog, SuccessIsSilentUnlessDebug) {
   }
 }
 
-// The arguments, and what the plan of each operator and algorithm has decided.
+// The arguments, and the decisions of the plan of each operator and algorithm.
 TEST_F(ApiLog, OperatorsAtDebug) {
   using Sizes = std::map<std::string, int64_t>;
   const Sizes pooling = {{"num_points", 3000}, {"num_channels", 20}};
@@ -194,7 +194,7 @@ class GroupedNumbers : public std::numpunct<char> {
 
 TEST_F(ApiLog, IgnoresTheLocale) {
   const std::locale before = std::locale::global(std::locale(std::locale(), new GroupedNumbers));
-  // The C library has a locale of its own. Where none with a decimal comma is installed, the C locale remains.
+  // The C library has a separate locale. The C locale remains if no locale with a decimal comma is installed.
   for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8"}) {
     if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
   }

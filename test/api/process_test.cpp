@@ -59,8 +59,8 @@ void fail_at_exit() {
   if (!fails_as_documented()) _exit(1);
 }
 
-// A handler that is registered before the first call, and the destructor of an object that is constructed before
-// it, run after the destructors of what that call has constructed.
+// An exit handler registered before the first call, and the destructor of an object constructed before the first
+// call, run after the destructors of the objects that this call has constructed.
 TEST_F(ApiProcessDeathTest, CallsAtExit) {
   struct FailsInDestructor {
     ~FailsInDestructor() { fail_at_exit(); }
@@ -109,7 +109,7 @@ TEST_F(ApiProcessDeathTest, CallsOfThreadsDuringExit) {
   for (int i = 0; i < 10; ++i) EXPECT_EXIT(exit_during_calls(), ::testing::ExitedWithCode(0), "handle is null");
 }
 
-// Runs `body` on a thread and returns what pthread_join() does.
+// Runs `body` on a thread and returns the result of pthread_join().
 void* run_on_thread(const std::function<void()>& body, size_t stack_bytes = 8 << 20) {
   pthread_attr_t attributes;
   EXPECT_EQ(pthread_attr_init(&attributes), 0);
@@ -132,7 +132,7 @@ class ApiThread : public ::testing::Test {
   ~ApiThread() override { Handle(); }
 };
 
-// A destructor of a pthread key runs after those of thread-local objects.
+// A destructor of a pthread key runs after the destructors of thread-local objects.
 TEST_F(ApiThread, CallsFailInTheDestructorOfAKey) {
   static bool failed;
   failed = false;
@@ -182,7 +182,7 @@ TEST_F(ApiThread, CancellationStateIsKept) {
   }
 }
 
-// The stack of a host thread that calls operators may be small. Those of the team are OpenMP's.
+// A host thread that calls operators may have a small stack. OpenMP sets the stacks of the team's threads.
 TEST_F(ApiThread, OperatorsNeedLittleStack) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers enlarge stack frames";
   constexpr size_t kStackBytes = 64 << 10;

@@ -52,7 +52,7 @@ inline std::string one_line(const std::string& text) {
   return line;
 }
 
-// That of a file, with "*" for the name of the case in the names of raw files.
+// The recorded text in a file, with "*" for the name of the case in the names of raw files.
 inline std::string text_of_recording(const std::filesystem::path& file) {
   const std::string name = file.stem().stem();
   std::string text = one_line(cases::read_file(file, {}));
@@ -60,7 +60,7 @@ inline std::string text_of_recording(const std::filesystem::path& file) {
   return text;
 }
 
-// Records into a folder of its own, with elements unless the test sets another mode.
+// Records into a new folder, with elements unless the test sets another mode.
 class RecordingTest : public ::testing::Test {
  protected:
   std::filesystem::path folder() const { return folder_.path() / "cases"; }
@@ -75,13 +75,13 @@ class RecordingTest : public ::testing::Test {
     EXPECT_EQ(files.size(), 1U);
     return text_of_recording(files.at(0));
   }
-  // That of a new handle.
+  // The text recorded by a new handle.
   std::string record(const cases::Case& made, mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) const {
     const Handle handle(algorithm);
     return record(OperatorCall(handle, made));
   }
 
-  // That of a tensor of the only case.
+  // The raw file of a tensor of the only case.
   std::filesystem::path raw_file(const std::string& id) const {
     return case_files(folder()).at(0).replace_extension().string() + '_' + id + ".bin";
   }

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is forbidden: <file>:<line>, the line without blanks.
+// Matches a forbidden line: <file>:<line>, the line without blanks.
 bool violates(const std::string& file, std::string line) {
   static const std::regex kForbidden[] = {
       // Folders of src include themselves, those below them and public headers.

@@ -39,7 +39,7 @@ expect(2 "invalid size 'b=one'" new ball_query --size b=one)
 expect(2 "does not accept data type 'half'" new voxelization --dtype half)
 expect(2 "nothing to reduce" reduce ${CASES}/ball_query/by_hand.prototxt --output none.prototxt)
 
-# Folders: bit for bit the case, described or made by hand.
+# Folders give the bits of the case, with a description or made by hand.
 expect(0 "" export new.pb folder.npy)
 expect(0 "1 run: 1 passed" run folder.npy --bits --json folder.json)
 expect(0 "1 of 1 cases passed.*1 passed" run folder.npy --bits --resume folder.json)
@@ -77,7 +77,7 @@ file(WRITE ${WORK_DIR}/stated.prototxt "${stated}")
 expect(1 "idx against the stored" run stated.prototxt)
 expect(0 "centers: 2 -> 1.*points: 3 -> 2.*idx against the stored" reduce stated.prototxt)
 
-# A case that cannot be run does not keep the others from running.
+# The other cases run beside a case that cannot be run.
 file(WRITE ${WORK_DIR}/folder/a.prototxt "op_name: \"ball_query\"\ninput {\n  shape { dims: two }\n}\n")
 file(COPY ${CASES}/masked_im2col_forward/by_hand.prototxt DESTINATION ${WORK_DIR}/folder)
 expect(2 "a.prototxt:3: dims: Expected integer, got: two.*PASS .*by_hand" run folder --junit junit.xml --json report.json)
@@ -95,7 +95,7 @@ expect(2 "cannot write missing/junit.xml" run folder --junit missing/junit.xml)
 expect(2 "cannot write missing/new.pb" new ball_query --output missing/new.pb)
 expect(2 "cannot create new.pb" run new.pb --save-output new.pb)
 
-# Fails unless the status is 2 and stderr is the line `pattern`. redirection: of the shell.
+# Fails unless the status is 2 and stderr is the line `pattern`. `redirection` is the shell's.
 function(expect_unwritable redirection pattern)
   execute_process(COMMAND sh -c "\"$0\" \"$@\" ${redirection}" ${MLUOP_CASE} ${ARGN} WORKING_DIRECTORY ${WORK_DIR}
     RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
@@ -105,7 +105,7 @@ function(expect_unwritable redirection pattern)
   endif()
 endfunction()
 
-# A case that fails: sums in fp32 are not those in double, rounded.
+# A case that fails: sums in fp32 differ from rounded sums in double.
 expect(0 "" new three_interpolate_forward --output inexact.prototxt)
 file(APPEND ${WORK_DIR}/inexact.prototxt "test_param { error_func: DIFF3 error_threshold: 0 }")
 expect(1 "1 failed" run inexact.prototxt)
@@ -124,7 +124,7 @@ foreach(redirection IN LISTS redirections)
     expect_unwritable("${redirection}" "cannot write standard output" ${command})
   endforeach()
 endforeach()
-# A report does not get the lines of a closed standard output.
+# If standard output is closed, its lines must not go to the report.
 expect_unwritable(">&-" "cannot write standard output" run new.pb --json closed.json)
 file(READ ${WORK_DIR}/closed.json report)
 string(JSON status GET "${report}" cases 0 status)
@@ -146,7 +146,7 @@ foreach(option IN LISTS reports)
 endforeach()
 if(EXISTS /dev/full)
   foreach(option IN ITEMS --json --junit)
-    # Before the cases run.
+    # The error precedes the runs.
     expect(2 "^mluop_case: cannot write /dev/full\n$" run new.pb ${option} /dev/full)
   endforeach()
   expect_unwritable("" "cannot write /dev/full" new ball_query --output /dev/full)
@@ -156,7 +156,7 @@ if(EXISTS /dev/full)
   expect(2 "ERROR  cannot write full/new.pb.native.idx.bin" run new.pb --save-output full)
 endif()
 
-# Cases of one name, in text and binary and in two folders, keep their outputs, whatever the filter is.
+# Cases with one name, in text and binary and in two folders, have separate outputs with any filter.
 foreach(folder IN ITEMS same/a same/b/c)
   file(MAKE_DIRECTORY ${WORK_DIR}/${folder})
   foreach(name IN ITEMS x.pb x.prototxt)
@@ -171,7 +171,7 @@ foreach(output IN ITEMS all/a/x.pb all/a/x.prototxt all/b/c/x.pb all/b/c/x.proto
   endif()
 endforeach()
 
-# Links that lead nowhere are invalid cases.
+# Broken links are invalid cases.
 file(MAKE_DIRECTORY ${WORK_DIR}/links)
 file(CREATE_LINK loop.prototxt ${WORK_DIR}/links/loop.prototxt SYMBOLIC)
 file(CREATE_LINK missing ${WORK_DIR}/links/missing.pb SYMBOLIC)

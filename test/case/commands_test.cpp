@@ -46,7 +46,7 @@ void expect_outcome(const Outcome& outcome, Status status, const std::string& me
   EXPECT_THAT(outcome.message, HasSubstr(message));
 }
 
-// Makes the elements these numbers.
+// Sets the elements to these numbers.
 void state(Elements& elements, mluOpDataType_t dtype, const std::vector<double>& numbers) {
   elements.source = Elements::Source::kInline;
   elements.bytes.resize(numbers.size() * element_size(dtype));
@@ -55,7 +55,7 @@ void state(Elements& elements, mluOpDataType_t dtype, const std::vector<double>&
   }
 }
 
-// A stored case that states the library's result as that of its first output.
+// A stored case that states the library's result as the result of its first output.
 Case with_stated_result(const std::string& name) {
   Case stated = stored_case(name);
   const LoadedCase loaded(stated);
@@ -119,8 +119,8 @@ TEST(CaseCommands, Reports) {
   }
 }
 
-// Outputs that a call may leave in part start at 0, others at values that show elements that the call does not
-// write.
+// The elements of outputs that a call may leave unchanged start at 0; other outputs start at values that show
+// unwritten elements.
 TEST(CaseCommands, OutputsBeforeTheCall) {
   const Case query = stored_case("ball_query/small_half"), neighbors = stored_case("three_nn_forward/small_half");
   const LoadedCase kept(query), written(neighbors);
@@ -146,7 +146,7 @@ TEST(CaseCommands, MessagesOfCalls) {
   expect_outcome(run_case(convolution, {}).front(), Status::kInvalid, "indice_num has 2 values, expected 9");
 }
 
-// Paths that lead to no file of the elements: the field is named, and nothing blocks.
+// Paths without a file of elements: the message names the field, and no command blocks.
 TEST(CaseCommands, PathsOfNoFile) {
   const std::string path = folder();
   std::ofstream(path + "/short.bin") << "12345";
@@ -174,7 +174,7 @@ TEST(CaseCommands, PathsOfNoFile) {
   }
 }
 
-// Absolute, upwards and through links, of elements before and after the call.
+// Paths of elements before and after the call: absolute, with "..", and through links.
 TEST(CaseCommands, FilesOutsideTheFolder) {
   const std::string path = folder();
   for (const char* name : {"/own/sub", "/owner"}) fs::create_directories(path + name);
@@ -215,7 +215,7 @@ TEST(CaseCommands, FilesOutsideTheFolder) {
   EXPECT_THROW(require_own_files(contents), Problem);
 }
 
-// What a killed run leaves: a line for each outcome, which "]}" makes a list.
+// A killed run leaves a line for each outcome; appending "]}" makes the report valid.
 TEST(CaseCommands, JsonOfAnUnfinishedRun) {
   const std::string file = folder() + "/report.json";
   JsonReport report(file);
@@ -275,7 +275,7 @@ TEST(CaseCommands, SumsBeyondTheRangeOfTheDataType) {
   }
 }
 
-// A stated finite value of an element that overflows: the element is named.
+// A stated finite value of an element that overflows: the message names the element.
 TEST(CaseCommands, OneInfinity) {
   Case sum = sum_of_three(MLUOP_DTYPE_HALF, 60000);
   state(sum.outputs[0].elements, MLUOP_DTYPE_HALF, {HUGE_VAL, HUGE_VAL, HUGE_VAL, 65504, HUGE_VAL});
@@ -309,7 +309,7 @@ TEST(CaseCommands, DiffOfRawFiles) {
   EXPECT_EQ(diff_command(command), kPassed);
   command.atol = -1;
   EXPECT_THROW(diff_command(command), CallFailed);
-  // Two empty files, unless it is said that there are no elements.
+  // Two empty files, and a case that states that there are no elements.
   std::ofstream(path + "/none").close();
   DiffCommand empty{path + "/none", path + "/none"};
   EXPECT_THROW(diff_command(empty), Problem);
@@ -322,7 +322,7 @@ TEST(CaseCommands, DiffOfRawFiles) {
   EXPECT_THROW(diff_command(command), Problem);
 }
 
-// Stated results must have the same bits if --bits requires it, in either algorithm whose result they are.
+// With --bits, a result must have the bits of the stated result of its algorithm.
 TEST(CaseCommands, BitsOfStatedResults) {
   Case stated = with_stated_result("three_interpolate_backward/small_float");
   const RunOptions bits{.bits = true};

@@ -1,4 +1,4 @@
-// Files: what is read, and how files are replaced.
+// Files: which files are read, and how files are replaced.
 #include "case/files.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ class CaseFiles : public ::testing::Test {
                             ::testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
-// Every command that reads, on every kind of file that has no end or no writer.
+// Runs every command that reads a file on every kind of file that has no end or no writer.
 TEST_F(CaseFiles, OnlyRegularFilesAreRead) {
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", at("device"));
@@ -165,7 +165,7 @@ TEST_F(CaseFiles, APipeIsWrittenInPlace) {
   }
 }
 
-// In a process of its own: a process holds a lock, not a thread.
+// Runs in a child process: a lock is held by a process, not by a thread.
 int status_of(const std::function<void()>& run) {
   const pid_t process = fork();
   if (process == 0) {
@@ -229,7 +229,7 @@ TEST_F(CaseFiles, NamesThatRepeat) {
   }
 }
 
-// `new` writes no case that the library refuses: each size of each operator.
+// `new` writes only cases that the library accepts: each size of each operator.
 TEST_F(CaseFiles, NewCasesPass) {
   size_t written = 0, refused = 0;
   for (const Operator& op : operators()) {

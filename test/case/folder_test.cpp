@@ -1,4 +1,4 @@
-// Cases as folders: what export writes and import reads, of every operator; folders made by hand; what is refused.
+// Cases as folders: export and import of every operator; folders made by hand; folders that import refuses.
 #include "case/case_folder.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ std::string empty_folder() {
 
 Case generated(const Operator& op, mluOpDataType_t dtype) { return op.make(default_recipe(op, dtype)); }
 
-// Elements of all bits: negative zeros, payloads of NaN, values of Booleans beyond 1.
+// Elements with arbitrary bits: negative zeros, payloads of NaN, values of Booleans beyond 1.
 Elements any_bits(const Tensor& tensor) {
   Elements elements{.source = Elements::Source::kInline, .bytes = Bytes(byte_count(tensor))};
   uint32_t state = 1;
@@ -53,7 +53,7 @@ Elements any_bits(const Tensor& tensor) {
 void expect_same_elements(const std::optional<Elements>& a, const std::optional<Elements>& b,
                           const Tensor& tensor) {
   ASSERT_EQ(a.has_value(), b.has_value());
-  // A file states no elements of an empty tensor.
+  // A file has no elements for an empty tensor.
   if (!a || element_count(tensor) == 0) return;
   ASSERT_EQ(a->source, b->source);
   if (a->source == Elements::Source::kNone) return;
@@ -98,7 +98,7 @@ void expect_same(const Case& a, const Case& b) {
   expect_same_tensors(a.outputs, b.outputs);
 }
 
-// Through the folder, then through text and binary.
+// Converts the case to a folder and back, then to text and to binary.
 void expect_round_trip(const Case& the_case, const std::string& folder) {
   for (const FolderFormat format : {FolderFormat::kNpy, FolderFormat::kRaw}) {
     SCOPED_TRACE(format == FolderFormat::kNpy ? "npy" : "bin+json");
@@ -182,7 +182,8 @@ TEST(CaseFolder, EveryDataTypeBitForBit) {
   }
 }
 
-// Names that are not those of the operator, in its order; tensors that the call receives as null.
+// Tensor names that differ from the operator's names, in the operator's order; tensors that the call receives as
+// null.
 TEST(CaseFolder, OtherNamesOfTensors) {
   const std::string folder = empty_folder();
   Case made = self_contained(generated(operator_of("ball_query", {}), MLUOP_DTYPE_HALF));
@@ -195,7 +196,7 @@ TEST(CaseFolder, OtherNamesOfTensors) {
   expect_round_trip(made, folder);
 }
 
-// What export computes is what run expects.
+// The results that export computes are the results that run expects.
 TEST(CaseFolder, ResultsOfTheOracle) {
   const std::string folder = empty_folder();
   for (const Operator& op : operators()) {
@@ -235,7 +236,7 @@ TEST(CaseFolder, WhichResults) {
       ThrowsMessage<Problem>(HasSubstr("the call is rejected, so that there are no results: MLUOP_STATUS")));
 }
 
-// Arrays of the inputs alone: the description of the operator states the rest.
+// Only the inputs have arrays: the description of the operator determines the rest.
 TEST(CaseFolder, InputsAlone) {
   const std::string folder = empty_folder();
   std::set<std::string> with_free_shapes;

@@ -119,7 +119,7 @@ TEST(CaseErrors, WorstElementsFirst) {
   EXPECT_EQ(report.worst[1].relative, 4);
 }
 
-// An infinity or a NaN of one side only is an infinite error, whichever side has it.
+// An infinity or a NaN on one side only is an infinite error, on either side.
 TEST(CaseErrors, OneInfinity) {
   const Floats data{{kInf, 1, kInf, -kInf, 1}, {kInf, kInf, 1, kInf, kNaN}};
   const ErrorReport report = errors_of(data.results(), {5}, {}, 1e-3, 5);

@@ -76,7 +76,7 @@ TEST(CaseOperators, EveryPartOfACaseIsValid) {
   }
 }
 
-// A case fails if it has a certain point and a certain channel: both remain, and nothing else.
+// A case fails if it has a certain point and a certain channel: the reduction keeps both and removes the rest.
 TEST(CaseOperators, ReductionKeepsWhatFails) {
   const Operator& op = operator_of("voxel_pooling_forward", {});
   const Case made = self_contained(make(op, MLUOP_DTYPE_FLOAT));
@@ -122,7 +122,7 @@ Case with_wrong_result(const Case& made, size_t element) {
   return c;
 }
 
-// Stated results stay with their rows and channels, and what they depend on stays.
+// Stated results are reduced along with their rows and channels; the inputs that they depend on remain.
 TEST(CaseOperators, StatedResultsAreReducedAlongWithTheInputs) {
   struct {
     const char* op;

@@ -1,4 +1,4 @@
-// Reading cases: representations of elements, random numbers, and the messages about what is wrong.
+// Reading cases: representations of elements, random numbers, and messages about invalid cases.
 #include "case/read.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(CaseRead, Representations) {
   }
 }
 
-// Each representation takes precedence over all that follow it.
+// Each representation takes precedence over the representations below it.
 TEST(CaseRead, FirstOfSeveralRepresentations) {
   const std::string representations[] = {"value_h: [\"1\", \"1\"]", "value_f: [2, 2]",  "value_i: [3, 3]",
                                          "value_l: [4, 4]",         "value_ui: [5, 5]", "value_ul: [6, 6]",
@@ -115,7 +115,7 @@ TEST(CaseRead, InvertedBoundsStayInRange) {
   }
 }
 
-// What is wrong with a case, which is parsed, bound and loaded; empty: it is valid.
+// The error of a case that is parsed, bound and loaded; empty if the case is valid.
 std::string message_of(const std::string& text) {
   try {
     const Case parsed = parse(text);

@@ -41,7 +41,7 @@ def test_any_bytes(mluop_case, case, folder):
     assert len(tests) == len(outcomes) == len(names), (len(tests), len(outcomes), len(names))
     for name, test, outcome in zip(sorted(names), tests, outcomes):
         assert VALID in test.get("name") and VALID in outcome["file"], name
-        # Tabs, ends of lines and all that is valid stay as they are.
+        # Tabs, ends of lines and all valid characters are kept.
         text = name[2 : -len(VALID.encode()) - len(b".prototxt")]
         if text in (b"\t", b"\n", b"\r", b"\x7f", b"]]>", b"<&>\"'"):
             assert text.decode() in test.get("name"), (name, test.get("name"))

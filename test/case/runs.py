@@ -69,7 +69,7 @@ def outcomes_of(file):
 
 
 def lines_of(output):
-    """Without the time of the run."""
+    """The output without the time of the run."""
     return output.rsplit(";", 1)[0]
 
 
@@ -81,7 +81,7 @@ def contents_of(file):
 
 
 def is_passed(report, file):
-    """Whether a complete line says so."""
+    """Whether a complete line states that the case of the file passed."""
     for line in report.split("\n")[1:]:
         try:
             outcome = json.loads(line.rstrip(","))
@@ -130,7 +130,7 @@ def test_shards(run):
         assert sorted(tests) == sorted(tests_of([suite]))
         for key in ("tests", "failures", "errors"):
             assert sum(int(part.get(key)) for part in parts) == int(suite.get(key))
-    # More parts than cases.
+    # There are more parts than cases.
     assert "0 runs: 0 passed" in run.run(*cases, "--shard", "999/1000", "--junit", whole)
     assert tests_of(suites_of(whole)) == []
     for shard in ("0/2", "3/2", "1", "1/", "/2", "1/x", "-1/2", "1/2/3"):
@@ -178,7 +178,7 @@ def test_resume(run):
     arguments = [*files, "--json", report, "--resume", report, "--junit", junit]
     assert "0 of 4 cases passed" in run.run(*arguments, status=2)
     complete = contents_of(report)
-    # All that passed is kept, what failed runs again, wherever the report ends.
+    # Passed cases are kept and failed cases run again, at any end of the report.
     run.copy("ball_query/by_hand.prototxt", "b.prototxt")
     ends = [i + 1 for i, c in enumerate(complete) if c == "\n"]
     ends += [complete.index(files[2]), len(complete) - 2]
@@ -194,9 +194,9 @@ def test_resume(run):
         assert "4 runs: 4 passed" in output, output
         assert [file for file, _, _ in outcomes_of(report)] == files
         assert len(tests_of(suites_of(junit))) == 4
-    # Nothing is left to do.
+    # No case is left to run.
     assert "4 of 4 cases passed" in run.run(*arguments)
-    # With other options, other files.
+    # A run with other options must not resume the report.
     assert "is of a run with the settings" in run.run(*arguments, "--algorithm", "both", status=2)
     for text in ("no JSON", "{}", '{"cases": [1]}', "[", '{"settings": 1, "cases": ['):
         with open(run.path("other.json"), "w") as file:
@@ -206,7 +206,7 @@ def test_resume(run):
 
 
 def test_killed_resumed_run(run):
-    """What an interrupted run has kept survives the interruption of the next one."""
+    """The outcomes of an interrupted run survive the interruption of the next run."""
     files = [run.copy("ball_query/by_hand.prototxt", f"{name}.prototxt") for name in ("b", "c")]
     first = run.path("a.prototxt")
     endless(first)
@@ -227,7 +227,7 @@ def test_killed_resumed_run(run):
 
 
 def test_two_runs_of_one_report(run):
-    """The second is refused; what the first has written stays."""
+    """The second run is refused; the report of the first is unchanged."""
     case = run.copy("ball_query/by_hand.prototxt", "a.prototxt")
     second, report = run.path("b.prototxt"), run.path("x.json")
     endless(second)
@@ -241,7 +241,7 @@ def test_two_runs_of_one_report(run):
             process.kill()
         assert "1 passed" in run.run(case, "--json", report)
         os.remove(report)
-    # Reports that are no regular files are shared.
+    # Reports that are not regular files are shared.
     for _ in range(2):
         run.run(case, "--json", "/dev/null", "--junit", "/dev/null")
     started = [run.start(case, "--junit", run.path("x.xml")) for _ in range(8)]

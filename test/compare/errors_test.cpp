@@ -1,4 +1,4 @@
-// What mluOpOmpCompare and the functions that read a comparison refuse.
+// Invalid arguments of mluOpOmpCompare and of the functions that read a comparison.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,20 +57,19 @@ TEST(CompareErrors, OfEachArgument) {
          a.use(Descriptor(MLUOP_DTYPE_INT31, {2, 3}));
        },
        "found has data type INT31"},
-      {[](A a) { a.use(Descriptor(MLUOP_DTYPE_FLOAT, {6})); },
-       "found has shape [6], expected that of expected, [2, 3]"},
+      {[](A a) { a.use(Descriptor(MLUOP_DTYPE_FLOAT, {6})); }, "found has shape [6], expected [2, 3]"},
       {[](A a) {
          a.use(Descriptor(MLUOP_DTYPE_FLOAT, {2, 4}));
        },
-       "found dim 1 is 4, expected that of expected, 3"},
+       "found dim 1 is 4, expected 3"},
       {[](A a) {
          a.use(Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {2, 3}, {1, 2}));
        },
        "found has strides [1, 2]", MLUOP_STATUS_NOT_SUPPORTED},
-      {[](A a) { a.options.rtol = -1; }, "rtol is -1, expected a finite number that is not negative"},
+      {[](A a) { a.options.rtol = -1; }, "rtol is -1, expected a finite non-negative number"},
       {[](A a) { a.options.rtol = std::nan(""); }, "rtol is nan"},
       {[](A a) { a.options.atol = HUGE_VAL; }, "atol is inf"},
-      {[](A a) { a.options.rms_atol = -1; }, "rms_atol is -1, expected a finite number that is not negative"},
+      {[](A a) { a.options.rms_atol = -1; }, "rms_atol is -1, expected a finite non-negative number"},
       {[](A a) { a.options.epsilon = -1; }, "epsilon is -1"},
       {[](A a) { a.options.bits = 2; }, "bits is 2, expected 0 or 1"},
       {[](A a) { a.options.nan_payloads = -1; }, "nan_payloads is -1, expected 0 or 1"},
@@ -112,7 +111,7 @@ TEST(CompareErrors, OfReaders) {
   require(mluOpOmpDestroyComparison(arguments.made));
 }
 
-// Both operands may be one.
+// Both operands may be the same tensor.
 TEST(CompareErrors, NoneOfATensorWithItself) {
   Arguments arguments;
   arguments.expected_data = arguments.found_data;

@@ -38,7 +38,7 @@ IntegerRange range_of(mluOpDataType_t dtype) {
   return {0, std::exp2(static_cast<long double>(bits)) - 1};
 }
 
-// Element i exactly.
+// The exact value of element i.
 long double exact_at(const DenseTensor& tensor, size_t i) {
   const uint64_t bits = bits_at(tensor.bytes.data(), tensor.dtype, i);
   if (tensor.dtype == MLUOP_DTYPE_INT64) return static_cast<long double>(static_cast<int64_t>(bits));
@@ -52,7 +52,7 @@ long double number_of(mluOpDataType_t dtype, uint64_t bits) {
   return number_at(bytes, dtype, 0);
 }
 
-// The nearest of all finite values and infinity, of two the even one.
+// The nearest finite value or infinity; the even one of two.
 uint64_t nearest_short_float(mluOpDataType_t dtype, long double number) {
   const uint64_t infinity = dtype == MLUOP_DTYPE_HALF ? 0x7C00 : 0x7F80;
   const long double size = std::abs(number);
@@ -91,7 +91,7 @@ uint64_t rounded_bits(mluOpDataType_t dtype, const DenseTensor& from, size_t i) 
   return bits << unused >> unused;
 }
 
-// The place among the values of the type.
+// The index of the value among the values of the type.
 long double place_of(mluOpDataType_t dtype, uint64_t bits) {
   const auto width = static_cast<int>(8 * cases::element_size(dtype));
   if (cases::is_floating(dtype)) {
@@ -454,7 +454,7 @@ TEST(CompareFigures, RelativeAbsoluteTolerance) {
   EXPECT_EQ(Compared(half, half, options).difference().atol, 0x1p-24);
 }
 
-// Errors that fp32 does not tell from the tolerance.
+// Errors that fp32 cannot distinguish from the tolerance.
 TEST(CompareFigures, WrongByOneRoundingOfTheTolerance) {
   mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
   const std::vector<float> b(40, 3), e(40, 3.25F);
@@ -467,7 +467,7 @@ TEST(CompareFigures, WrongByOneRoundingOfTheTolerance) {
   EXPECT_EQ(Compared(found, expected, options).difference().wrong, 40);
 }
 
-// Errors that are one number in fp32, or neighbors, and distances that fp32 rounds.
+// Errors whose values are equal or adjacent in fp32, and distances that fp32 rounds.
 TEST(CompareFigures, OfErrorsThatRiseSlowly) {
   constexpr size_t kCount = 600;
   std::vector<float> ones(kCount, 1), rising(kCount), halves(kCount, 2.5F), next(kCount), far(kCount);
@@ -511,7 +511,7 @@ TEST(CompareFigures, SumsDoNotOverflow) {
   EXPECT_DOUBLE_EQ(figures.cosine, -1);
   EXPECT_EQ(figures.max_absolute, HUGE_VAL);
   EXPECT_DOUBLE_EQ(figures.mean_magnitude, 1e308);
-  // Squares that underflow beside those that overflow.
+  // Squares that underflow beside squares that overflow.
   for (int i = 0; i < 64; ++i) {
     const double small = 1e7 * (1 + 0.03 * i);
     const auto constant = DenseTensor::of<double>(MLUOP_DTYPE_DOUBLE, {3}, {small, small, small});
@@ -537,7 +537,7 @@ TEST(CompareFigures, CorrelationOfLargeMeans) {
   EXPECT_EQ(Compared(constant, constant).difference().pcc, 1);
 }
 
-// Integers that are one double differ all the same.
+// Integers that have the same value in double are unequal.
 TEST(CompareFigures, Of64BitIntegers) {
   constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
   const auto e = DenseTensor::of<int64_t>(MLUOP_DTYPE_INT64, {3}, {kLarge, -5, INT64_MIN});

@@ -1,4 +1,4 @@
-// How the wrong elements of a spoiled tensor are described, and which descriptions near misses do not get.
+// The descriptions of the wrong elements of a modified tensor, and near misses that a description must not match.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(ComparePatterns, Locations) {
       {"", [](P) { return false; }},
       {"everything, 1344 of all 1344 elements", [](P) { return true; }},
       {"one channel: 3 of 16 (dim 3), 84 of its 84 elements", [](P p) { return p.c == 3; }},
-      // A channel of which only the occupied cells are wrong.
+      // Only the occupied cells of a channel are wrong.
       {"one channel: 3 of 16 (dim 3), 28 of its 84 elements",
        [](P p) { return p.c == 3 && (p.x + p.y) % 3 == 0; }},
       {"one batch: 1 of 2 (dim 0), 672 of its 672 elements", [](P p) { return p.b == 1; }},
@@ -88,14 +88,14 @@ TEST(ComparePatterns, Locations) {
        [](P p) { return p.b + p.y == 0 && ((p.x == 6 && p.c == 4) || (p.x == 0 && p.c == 5)); }},
       {"scattered: 9.1 % of all elements, in no pattern",
        [](P p) { return (p.b * 7919 + p.y * 104729 + p.x * 1299709 + p.c * 15485863) % 11 == 0; }},
-      // One element inside: no border.
+      // An inner element is wrong too, so the pattern is not a border.
       {"scattered: 52 % of all elements, in no pattern",
        [](P p) { return p.y % 5 == 0 || p.x % 6 == 0 || (p.b == 0 && p.y == 2 && p.x == 3 && p.c == 4); }},
   };
   for (const auto& [text, is_wrong] : patterns) EXPECT_EQ(pattern_at(is_wrong), text);
 }
 
-// What the wrong elements of one channel have in common, and one that has not.
+// Common properties of the wrong elements of one channel, and an element without the property.
 TEST(ComparePatterns, Traits) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> base = random_floats(kCount);
@@ -124,7 +124,7 @@ TEST(ComparePatterns, Traits) {
   }
 }
 
-// In vectors, in what remains at the end, and beside NaN.
+// Elements in vectors, elements of the remainder, and elements beside NaN.
 TEST(ComparePatterns, TraitsOfEachElement) {
   constexpr size_t kElements = 70;
   for (const mluOpDataType_t dtype :
@@ -226,7 +226,7 @@ TEST(ComparePatterns, Transpositions) {
 
 TEST(ComparePatterns, Permutations) {
   const std::vector<float> expected = random_floats(kCount);
-  // map(i): where index i of `dim` goes.
+  // map(i) is the new index of index i of `dim`.
   const auto permuted = [&](int dim, const std::function<int64_t(int64_t)>& map) {
     std::vector<float> found(expected.size());
     for (int64_t i = 0; i < kCount; ++i) {
@@ -253,7 +253,7 @@ TEST(ComparePatterns, Permutations) {
   EXPECT_THAT(pattern_of(found, expected), Not(HasSubstr("permuted")));
 }
 
-// Thousands of rows in another order, of which many are equal, with rounding errors.
+// Thousands of permuted rows, many of them equal, with rounding errors.
 TEST(ComparePatterns, PermutedRows) {
   MLUOP_LABELS(kOnce);
   constexpr size_t kRows = 20000, kColumns = 5;

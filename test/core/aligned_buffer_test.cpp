@@ -15,7 +15,7 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 namespace mluop::test {
 namespace {
 
-// Around the alignment, and around the size from which pages are huge.
+// Sizes around the alignment, and around the smallest size with huge pages.
 TEST(CoreAlignedBuffer, IsAlignedAndLargeEnough) {
   constexpr size_t kHuge = size_t{2} << 20;
   for (const size_t bytes :
@@ -52,7 +52,7 @@ TEST(CoreAlignedBuffer, FailureKeepsTheMemory) {
   std::byte* const before = buffer.data();
   const size_t capacity = buffer.capacity();
   std::memset(before, 0x5A, capacity);
-  // More than any machine has; more than can be rounded up.
+  // More bytes than any machine has; more than can be rounded up.
   for (const size_t bytes : {size_t{1} << 62, static_cast<size_t>(PTRDIFF_MAX), SIZE_MAX}) {
     EXPECT_THROW(buffer.reserve(bytes), std::bad_alloc) << bytes;
     EXPECT_EQ(buffer.data(), before);

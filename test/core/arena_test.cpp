@@ -91,7 +91,7 @@ TEST(CoreArena, ExceedingTheCapacity) {
                  [&] {
                    arena.take<char>("second", {2, 481});
                  });
-  // A failure takes nothing, and what fills the capacity exactly can be taken.
+  // A failure takes no memory; a buffer of exactly the rest of the capacity succeeds.
   const auto* rest = arena.take<char>("third", {960});
   EXPECT_EQ(reinterpret_cast<const std::byte*>(rest + 960), memory.data() + 1024);
   expect_failure(MLUOP_STATUS_INTERNAL_ERROR, "scratch buffer fourth [1] takes 64 bytes, 0 are left",
@@ -99,7 +99,7 @@ TEST(CoreArena, ExceedingTheCapacity) {
   EXPECT_NO_THROW(arena.take<char>("empty", {0}));
 }
 
-// The bytes of a set are those that it takes.
+// The measured size of a set equals the bytes that it takes.
 TEST(CoreArena, WorkspaceOfEveryMisalignment) {
   for (const auto& [rows, columns] : {std::pair{0, 9}, {7, 0}, {7, 9}, {32, 8}, {33, 1}}) {
     const size_t bytes = workspace_bytes_of<Set>(rows, columns);
@@ -142,7 +142,7 @@ TEST_F(CoreArenaDeathTest, OverrunIntoTheNextBuffer) {
   Arena arena(memory.data(), 256, kArenaGapBytes);
   auto* const lines = arena.take<float>("whole lines", {32});
   auto* const rest = arena.take<float>("less than a line", {3});
-  // An index that the compiler does not know.
+  // The compiler must not know the index.
   volatile size_t end = 32;
   EXPECT_DEATH(lines[end] = 1, "use-after-poison");
   end = 3;
@@ -151,7 +151,7 @@ TEST_F(CoreArenaDeathTest, OverrunIntoTheNextBuffer) {
   EXPECT_DEATH(lines[0] = 1, "use-after-poison");
 }
 
-// The memory before, between and after the buffers; sizes are those of an arena without gaps.
+// The memory before, between and after the buffers; the sizes do not include gaps.
 TEST_F(CoreArenaPoison, MemoryOutsideBuffers) {
   constexpr size_t kCapacity = 640;
   AlignedBuffer memory;

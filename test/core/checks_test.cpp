@@ -1,4 +1,4 @@
-// The rules for arguments, and the C boundary, at which exceptions become a status and a message.
+// The rules for arguments, and the C boundary, where exceptions become a status and a message.
 #include "core/checks.h"
 
 #include <gtest/gtest.h>

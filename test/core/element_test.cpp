@@ -15,7 +15,7 @@
 #define MLUOP_TEST_CONVERSIONS
 namespace mluop::test {
 
-// Scalar, or of an instruction set: convert `count` elements, a multiple of kMaxLanes.
+// Conversions of `count` elements, a multiple of kMaxLanes: scalar, or for one instruction set.
 template <class T>
 struct Conversions {
   int64_t target;  // 0: scalar
@@ -81,7 +81,7 @@ struct Edge {
   uint32_t bits, rounded;
 };
 
-// What IEEE 754 says of a format.
+// The format as IEEE 754 defines it.
 template <class T>
 struct Format;
 template <>
@@ -124,7 +124,7 @@ class CoreElement : public ::testing::Test {
 
   static bool is_nan(uint32_t bits) { return (bits & 0x7FFF) > kInfinity; }
 
-  // The value of a number. That of infinity is the next power of two, which the rounding of finite floats has.
+  // The value of a number. Infinity has the value of the next power of two, as in the rounding of finite floats.
   static double value_of(uint32_t bits) {
     const int exponent = static_cast<int>((bits & 0x7FFF) >> Format<T>::kMantissaBits);
     const auto mantissa = static_cast<int>(bits & (2 * kQuiet - 1)), implicit = static_cast<int>(2 * kQuiet);
@@ -134,7 +134,8 @@ class CoreElement : public ::testing::Test {
            (exponent == 0 ? std::ldexp(mantissa, unit) : std::ldexp(implicit + mantissa, unit + exponent - 1));
   }
 
-  // Calls test(conversions) for the scalar conversions and those of each instruction set of this machine.
+  // Calls test(conversions) for the scalar conversions and the conversions of each instruction set of this
+  // machine.
   template <class Test>
   static void for_each_conversion(const Test& test) {
     for (const Conversions<T>& conversions : all_conversions<T>()) {
@@ -173,7 +174,7 @@ TYPED_TEST(CoreElement, EveryNumber) {
     const auto back = this->converted(floats, conversions.from_floats);
     for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
       if (this->is_nan(bits)) {
-        // Half is made quiet on its way to fp32, bfloat16 on its way back.
+        // Half is made quiet when converted to fp32, bfloat16 when converted back.
         const uint32_t quiet = bits | this->kQuiet;
         const uint32_t payload = (quiet & (this->kQuiet - 1)) << this->kUnused;
         ASSERT_EQ(bits_of(floats[bits]) | 0x400000, (bits & 0x8000) << 16 | 0x7FC00000 | payload) << bits;
@@ -214,7 +215,8 @@ TYPED_TEST(CoreElement, RoundsToNearest) {
       const uint32_t found = rounded[i].bits & 0x7FFF;
       ASSERT_EQ(rounded[i].bits >> 15, bits_of(floats[i]) >> 31) << floats[i];
       ASSERT_LE(found, this->kInfinity) << floats[i];
-      // Larger values become infinity. Otherwise no adjacent number is nearer, and an odd one is not as near.
+      // Larger values become infinity. Otherwise no adjacent number may be nearer, and at a tie the number is
+      // even.
       if (value >= infinite_from) {
         ASSERT_EQ(found, this->kInfinity) << floats[i];
         continue;

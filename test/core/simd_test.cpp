@@ -1,5 +1,5 @@
-// The instruction set of the kernels. The suite has the prefix of the operators, so that ctest runs it with every
-// MLUOP_OMP_SIMD: it checks that those entries use the instruction set that they name.
+// The instruction set of the kernels. The suite has the prefix of the operators: ctest runs it with every
+// MLUOP_OMP_SIMD, to check that each entry uses the instruction set in its name.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/simd_test.cpp"
 #include <hwy/foreach_target.h>
@@ -63,8 +63,8 @@ TEST(OpsInstructionSet, IsThatOfKernels) {
   EXPECT_EQ(mluOpOmpGetInstructionSet(), name_of(MLUOP_DISPATCH(running_target)()));
 }
 
-// Other users of Highway in the process run on the best instruction set of the machine, whatever MLUOP_OMP_SIMD
-// is.
+// Other users of Highway in the process run on the best instruction set of the machine, at any value of
+// MLUOP_OMP_SIMD.
 TEST(OpsInstructionSet, LeavesTheDispatchOfHighwayAlone) {
   const Handle handle;
 #if HWY_ARCH_X86

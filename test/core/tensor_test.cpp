@@ -21,7 +21,7 @@ TensorDescriptor tensor(const std::vector<int64_t>& dims, const std::vector<int6
 }
 
 TEST(CoreDtype, NamesOfTypes) {
-  // In the order of their values. No data type has the value 10.
+  // In the order of the values. No data type has the value 10.
   const char* const kNames[] = {"INVALID", "HALF",   "FLOAT",  "INT8",         "INT16",         "INT31",
                                 "INT32",   "UINT8",  "BOOL",   "INT64",        "INVALID",       "UINT32",
                                 "UINT64",  "UINT16", "DOUBLE", "COMPLEX_HALF", "COMPLEX_FLOAT", "BFLOAT16"};

@@ -1,6 +1,7 @@
 # Reports the coverage of src/ and fails below these limits: 97 % of the lines; all branches of the checks, whose files
-# match the regular expression CHECKS. Branches of exception handling and that of delete for a null pointer do not
-# count. Reads and removes the counters that the tests have written below BINARY. Branches do not show whether each rule fails in a test; the mutants without a rule do:
+# match the regular expression CHECKS. Branches of exception handling and the branch of delete for a null pointer
+# do not count. Reads and removes the counters that the tests have written below BINARY. Branches do not show whether
+# each rule fails in a test; mutants without a rule do:
 #   python3 cmake/mutation/run.py build/release --match '(mluop::)?(require|check|call.check|throw)'
 set(tracefile ${BINARY}/coverage.json)
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kPattern = std::byte{0xA5};
 constexpr size_t kSlots = 24;
-// The bytes on either side of the data that intact() compares.
+// The number of bytes before and after the data that intact() compares.
 constexpr size_t kZone = 64;
 
 class Slots {

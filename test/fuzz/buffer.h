@@ -1,6 +1,6 @@
-// Buffers for fuzzers, exactly as large as asked for: AddressSanitizer reports each access of instrumented code
-// outside, an inaccessible page on either side stops other code, and intact() detects a write next to the data.
-// The pages are mapped once, so that a buffer costs less than a microsecond.
+// Buffers for fuzzers, exactly as large as requested: AddressSanitizer reports each outside access of instrumented
+// code, an inaccessible page on either side stops other code, and intact() detects a write next to the data. The
+// pages are mapped once, so that a buffer costs less than a microsecond.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace mluop::fuzz {
 
-// Where the data lie between the inaccessible pages.
+// The position of the data between the inaccessible pages.
 struct Place {
-  bool against_end;  // the inaccessible page follows the last byte; else the data follow `offset` elements
+  bool against_end;  // the inaccessible page follows the last byte; false: the data follow `offset` elements
   int offset;
 };
 
@@ -22,7 +22,7 @@ class Buffer {
  public:
   static constexpr size_t kMaxBytes = size_t{1} << 23;
 
-  // Filled with a pattern.
+  // The data are filled with a pattern.
   Buffer(size_t byte_count, size_t element_size, Place place);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -33,7 +33,7 @@ class Buffer {
 
   // Fills the data with the pattern again.
   void reset();
-  // Stores the data; whether they are as stored.
+  // store() saves the data; is_as_stored() tells whether the data equal the saved data.
   void store();
   bool is_as_stored() const;
   // Whether the bytes around the data are unchanged.

@@ -1,5 +1,5 @@
-// Fuzzer of the parser of operator cases. The first byte selects text or binary. A case that is accepted must be
-// the same case after it is written and read again.
+// Fuzzer of the parser of operator cases. The first byte selects text or binary. An accepted case must be the same
+// case after writing and reading.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The checks of a fuzzer: a failed one prints its text and aborts, which libFuzzer reports with the input.
+// Checks of a fuzzer: a failed check prints its text and aborts, and libFuzzer reports the input.
 #pragma once
 
 #include <cstdio>

@@ -15,13 +15,13 @@ class Decoder {
   int64_t number(int64_t low, int64_t high) { return bytes_.ConsumeIntegralInRange<int64_t>(low, high); }
   size_t index(size_t count) { return bytes_.ConsumeIntegralInRange<size_t>(0, count - 1); }
   bool flag() { return bytes_.ConsumeBool(); }
-  // True for one of `count` values, and not when the bytes are used up.
+  // True for one of `count` values, false when the bytes are used up.
   bool one_in(int64_t count) { return number(1, count) == count; }
   template <class T, size_t kCount>
   T pick(const T (&values)[kCount]) {
     return bytes_.PickValueInArray(values);
   }
-  // Any number, often one at a limit or next to it.
+  // Any number, often a limit or a neighbor of a limit.
   int64_t any_number() {
     constexpr int64_t kOne = 1;
     constexpr int64_t kLimits[] = {

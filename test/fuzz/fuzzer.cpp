@@ -8,7 +8,7 @@ extern "C" const char* __asan_default_options() { return "quarantine_size_mb=16"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   setenv("MLUOP_LOG_LEVEL", "off", 1);
-  // Teams are short and the processors few.
+  // Waiting threads sleep: parallel regions are short and the processors few.
   setenv("OMP_WAIT_POLICY", "passive", 1);
   return 0;
 }

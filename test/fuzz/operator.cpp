@@ -37,8 +37,8 @@ const Operator& op() {
   return found;
 }
 
-// Mostly few bytes, so that an execution is fast, else enough for several tasks of the native algorithm, or for
-// tasks that share a row of the output. Products of matrices would take too long.
+// Mostly few bytes, so that an execution is fast; otherwise enough for several tasks of the native algorithm, or
+// for tasks that share a row of the output. Products of matrices would take too long.
 int64_t decode_max_bytes(Decoder& decoder) {
   constexpr int64_t kSmall = 1 << 12, kTasks = 1 << 16, kSharedRows = 1 << 19;
   if (!decoder.one_in(16)) return kSmall;
@@ -51,7 +51,7 @@ Case decode_case(Decoder& decoder, bool is_native, bool is_empty) {
   cases::Recipe recipe = draw_recipe(op(), dtype, number, decode_max_bytes(decoder));
   const cases::SizeRule& size = op().sizes[decoder.index(op().sizes.size())];
   if (is_empty && size.is_extent) recipe.sizes[size.name] = 0;
-  // Sums in double do not tell whether those in fp32 overflow.
+  // A sum in double does not show whether a sum in fp32 overflows.
   const bool has_bits = is_native ? op().terms == nullptr || op().expect_bits != nullptr
                                   : op().terms == nullptr && !op().atomic_sums;
   const auto values = static_cast<test::Values>(decoder.number(0, has_bits ? 5 : 4));
@@ -84,13 +84,13 @@ class Fuzzer {
   // Queries the workspace of the unchanged arguments.
   void make_workspace(mluOpHandle_t handle);
   void run_changed(mluOpHandle_t handle);
-  // Change the arguments.
+  // The following functions change the arguments.
   Fault change_pointer();
   Fault change_workspace();
   void change_parameter();
   void change_element();
   void undo_changes();
-  // Calls the operator with the present arguments; nullopt if they cannot be passed.
+  // Calls the operator with the current arguments; nullopt if they cannot be passed.
   std::optional<mluOpStatus_t> call(mluOpHandle_t handle);
   std::optional<mluOpStatus_t> query(mluOpHandle_t handle, size_t* bytes);
   const cases::Arguments& arguments(mluOpHandle_t handle);
@@ -98,16 +98,16 @@ class Fuzzer {
   void run_again(const Settings& with);
   void store();
   void check_result();
-  // No change of the descriptors and the data lets the call read an input.
+  // Whether the call reads no input under any change of the descriptors and the data.
   bool may_be_null(const Tensor& tensor) const;
 
   Decoder& decoder_;
   Settings settings_;
-  bool is_empty_;  // an extent may be 0, which not every operator accepts
+  bool is_empty_;  // an extent may be 0; some operators reject it
   Case made_;
   cases::Parameters parameters_;
   std::deque<Tensor> tensors_;
-  std::deque<Bytes> before_;  // the contents before the present call
+  std::deque<Bytes> before_;  // the contents before the current call
   Place workspace_place_;
   std::optional<Buffer> workspace_;
   cases::Arguments arguments_;
@@ -170,7 +170,7 @@ std::optional<mluOpStatus_t> Fuzzer::call(mluOpHandle_t handle) {
   return status;
 }
 
-// Compares with the oracle for the contents of the buffers before the call, whatever the pointers are.
+// Compares with the oracle for the contents of the buffers before the call, for any change of the pointers.
 void Fuzzer::check_result() {
   cases::Arguments found = arguments(nullptr), before = found;
   for (size_t i = 0; i < tensors_.size(); ++i) {
@@ -211,7 +211,8 @@ void Fuzzer::run() {
   }
 }
 
-// One change of descriptors, parameters or data, and one of pointers: several could result in another valid call.
+// One change of descriptors, parameters or data, and one of pointers: more changes could result in another valid
+// call.
 void Fuzzer::run_changed(mluOpHandle_t handle) {
   Fault fault = Fault::kHarmless;
   const int64_t change = decoder_.number(0, 2);
@@ -250,11 +251,11 @@ void Fuzzer::change_parameter() {
     number = &parameter.list[decoder_.index(parameter.list.size())];
   }
   const int64_t changed = decoder_.flag() ? decoder_.any_number() : *number + decoder_.number(-2, 2);
-  // Most parameters are of type int; those that are not have the same rules.
+  // Most parameters are of type int; the rules of the other parameters are the same.
   *number = static_cast<int32_t>(changed);
 }
 
-// An element of an integer tensor, or of an input whose values matter by themselves, such as the size of a voxel.
+// Changes an element of an integer tensor, or of an input whose values have rules, such as the size of a voxel.
 void Fuzzer::change_element() {
   const size_t at = decoder_.index(tensors_.size());
   Tensor& tensor = tensors_[at];
@@ -266,7 +267,7 @@ void Fuzzer::change_element() {
   if (cases::is_floating(operand.dtype)) {
     constexpr double kValues[] = {0, -1, 1, NAN, HUGE_VAL, -HUGE_VAL, 0x1p-140, 1e30};
     value = decoder_.pick(kValues);
-    // Sums in double do not tell whether those in fp32 overflow.
+    // A sum in double does not show whether a sum in fp32 overflows.
     if (op().terms != nullptr && value == 1e30) value = 2;
   } else {
     const double present = cases::number_at(operand.data, operand.dtype, i);
@@ -278,7 +279,7 @@ void Fuzzer::change_element() {
 }
 
 bool Fuzzer::may_be_null(const Tensor& tensor) const {
-  // A call without outputs, or whose outputs follow from the shapes, reads nothing.
+  // A call without outputs, or whose outputs follow from the shapes, reads no data.
   const auto is_empty = [](const Tensor& other) { return other.count() == 0; };
   return tensor.count() == 0 ||
          (!tensor.rule().is_written() && std::any_of(tensors_.begin(), tensors_.end(), is_empty));

@@ -1,4 +1,4 @@
-// Prints the name of each operator on a line.
+// Prints the name of each operator, one on each line.
 #include <iostream>
 
 #include "case/operators.h"

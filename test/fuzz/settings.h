@@ -1,5 +1,5 @@
-// The settings of a call: algorithm, tasks, threads, NRAM and device, decoded from the bytes of a fuzzer. The
-// instruction set is that of the build.
+// The settings of a call, decoded from the bytes of a fuzzer: algorithm, tasks, threads, NRAM and device. The
+// build determines the instruction set.
 #pragma once
 
 #include <omp.h>

@@ -57,7 +57,7 @@ bool Tensor::holds(const std::vector<std::byte>& copy) const {
 }
 
 Fault Tensor::change_desc(Decoder& decoder) {
-  // It may be absent.
+  // The tensor may be absent.
   if (!rule_.has_descriptor || (rule_.is_optional && count_ == 0)) return Fault::kNone;
   desc_ = faulty_desc_;
   check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
@@ -88,18 +88,18 @@ Fault Tensor::change_dims(Decoder& decoder) {
   std::vector<int64_t> dims = dims_;
   const size_t at = decoder.index(dims.size());
   if (decoder.one_in(4)) {
-    // Another number of dimensions.
+    // Changes the number of dimensions.
     if (decoder.flag() && dims.size() > 1) {
       dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
     } else {
       dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), decoder.number(0, 2));
     }
-    // Filters of one dimension more or less may have the same elements.
+    // Filters with one dimension more or less may have the same elements.
     if (rule_.is_filters) dims = dims_;
   } else {
     const bool is_free = std::find(rule_.free_dims.begin(), rule_.free_dims.end(), at) != rule_.free_dims.end();
     dims[at] = decoder.flag() ? decoder.any_number() : dims[at] + decoder.number(-1, 1);
-    // Filters without elements may have any other dimensions: the call knows their number of offsets alone.
+    // Filters without elements may have any other dimensions: the call uses only their number of offsets.
     if (is_free || (rule_.is_filters && count_ == 0)) dims[at] = dims_[at];
   }
   // An optional tensor of the shape [0] is missing.

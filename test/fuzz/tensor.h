@@ -25,7 +25,7 @@ class Tensor {
 
   const cases::TensorRule& rule() const { return rule_; }
   size_t count() const { return count_; }
-  // A copy of the elements, and whether they are those of a copy, with each NaN equal to any other.
+  // Returns a copy of the elements; holds() tells whether the elements equal a copy, with all NaN equal.
   std::vector<std::byte> contents() const;
   bool holds(const std::vector<std::byte>& copy) const;
   Buffer& buffer() { return buffer_; }

@@ -18,7 +18,7 @@ constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
 using Numbers = std::vector<int64_t>;
 
-// Bytes of an element; 0 for MLUOP_DTYPE_INVALID and numbers that are no data type.
+// Bytes of an element; 0 for MLUOP_DTYPE_INVALID and for numbers that name no data type.
 int64_t element_bytes(int dtype) {
   constexpr int64_t kBytes[] = {0, 2, 4, 1, 2, 4, 4, 1, 1, 8, 0, 4, 8, 2, 8, 4, 8, 2};
   return 0 <= dtype && dtype < static_cast<int>(std::size(kBytes)) ? kBytes[dtype] : 0;
@@ -28,7 +28,8 @@ bool has_negative(const Numbers& numbers) {
   return std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number < 0; });
 }
 
-// A tensor descriptor by its documentation: what the functions of the API must store and return.
+// A model of a tensor descriptor by its documentation: the values that the functions of the API must store and
+// return.
 struct Model {
   // The product of the dimensions, each at least `least`; -1 if it exceeds int64_t.
   int64_t product(int64_t least) const {
@@ -68,7 +69,7 @@ struct Model {
   Numbers dims, strides;
 };
 
-// Numbers for an array of dimensions or strides of `count`; small ones unless decoded otherwise.
+// Values of dimensions or strides, `count` in all; small values unless decoded otherwise.
 Numbers decode_numbers(Decoder& decoder, int count) {
   Numbers numbers(static_cast<size_t>(std::clamp(count, 0, MLUOP_DIM_MAX)));
   for (int64_t& number : numbers) {
@@ -94,7 +95,7 @@ class DescriptorFuzzer {
   }
 
  private:
-  // Sets the dimensions alone, or all with or without strides.
+  // Sets the dimensions alone, or all values with or without strides.
   void set(Decoder& decoder, bool dims_alone) {
     Model changed = model_;
     if (!dims_alone) {
@@ -126,7 +127,7 @@ class DescriptorFuzzer {
     model_ = changed;
   }
 
-  // Every call leaves what the model holds.
+  // Every call leaves the descriptor equal to the model.
   void check_unchanged() const {
     mluOpTensorLayout_t layout{};
     mluOpDataType_t dtype{};
@@ -144,8 +145,8 @@ class DescriptorFuzzer {
   Model model_;
 };
 
-// A variable of any text: a handle is created, or the error names the variable. ApiEnvironment tests which texts
-// are valid.
+// Sets a variable to any text: creating a handle succeeds, or the error names the variable. ApiEnvironment tests
+// which texts are valid.
 void fuzz_environment(Decoder& decoder) {
   constexpr const char* kNames[] = {"MLUOP_OMP_DEVICE", "MLUOP_OMP_NRAM_KB", "MLUOP_OMP_MAX_THREADS",
                                     "MLUOP_OMP_ALGORITHM", "MLUOP_GEN_CASE_OP_NAME"};

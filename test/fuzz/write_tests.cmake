@@ -1,7 +1,7 @@
-# Writes ctest entries to TESTS: of the fuzzer of operators for each operator that the program NAMES prints, and of the
-# other FUZZERS. An entry runs the committed corpus below SOURCES, if there is one, then fuzzes for 30 or 600 seconds.
-# New inputs are kept in the build folder only. An input that fails is left in build/<preset>/test/fuzz/<entry>. The
-# dictionary of case_file has the words of SCHEMA and the names.
+# Writes ctest entries to TESTS: one of the fuzzer of operators for each operator that the program NAMES prints, and
+# one of each other fuzzer in FUZZERS. An entry runs the committed corpus below SOURCES, if there is one, then fuzzes
+# for 30 or 600 seconds. New inputs are kept in the build folder only. An input that fails is left in
+# build/<preset>/test/fuzz/<entry>. The dictionary of case_file has the words of SCHEMA and the names.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET TESTS PARENT_PATH build)
 execute_process(COMMAND ${NAMES} OUTPUT_VARIABLE operators COMMAND_ERROR_IS_FATAL ANY)

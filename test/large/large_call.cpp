@@ -21,7 +21,7 @@ bool contains(const Enlargement::Names& names, std::string_view id) {
   return std::find(names.begin(), names.end(), id) != names.end();
 }
 
-// A dimension for each axis of the tensor: 1 for the last ones, if the tensor does not have them.
+// The shape has one dimension for each axis of the tensor; missing last axes have the dimension 1.
 Dims shape_of(const cases::Operator& op, const cases::Arguments& arguments, size_t i) {
   Dims dims = arguments[i].dims;
   const size_t axes = op.tensors[i].axes.size();
@@ -31,7 +31,7 @@ Dims shape_of(const cases::Operator& op, const cases::Arguments& arguments, size
   return dims;
 }
 
-// Memory that is zero.
+// The memory must be zero before the call.
 bool fill(Pattern pattern, std::byte* memory, size_t bytes) {
   if (all_bytes(pattern.data(), pattern.size(), 0)) return true;
   for (size_t i = 0; i < bytes; i += pattern.size()) std::memcpy(memory + i, pattern.data(), pattern.size());
@@ -39,24 +39,24 @@ bool fill(Pattern pattern, std::byte* memory, size_t bytes) {
 }
 
 bool holds(Pattern pattern, const std::byte* memory, size_t bytes) {
-  // Equal to itself, shifted by the pattern.
+  // Memory filled with the pattern equals itself shifted by the pattern.
   return std::memcmp(memory, pattern.data(), pattern.size()) == 0 &&
          std::memcmp(memory, memory + pattern.size(), bytes - pattern.size()) == 0;
 }
 
-// A dimension of a tensor; bytes of a slice along it.
+// A dimension of a tensor, and the bytes of a slice along it.
 struct Dim {
   const LargeAxis* axis;
   int64_t extent, small_bytes, large_bytes;
 
-  // Where slice i of the small tensor lies in the large one; past the last slice, the end.
+  // The position of slice i of the small tensor in the large tensor; past the last slice, the end.
   int64_t place(int64_t i) const {
     if (axis == nullptr) return i;
     return i < extent ? axis->places[static_cast<size_t>(i)] : axis->extent;
   }
 };
 
-// An empty pattern for the other slices: the first slice of the small tensor.
+// The pattern of the other slices is empty: they equal the first slice of the small tensor.
 template <class Visit>
 const std::byte* walk_dims(std::span<const Dim> dims, const std::byte* small, std::byte* large, Pattern others,
                            const Visit& visit) {

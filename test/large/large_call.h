@@ -1,5 +1,5 @@
-// A call with tensors of more than 2^31 elements that are those of a small case, enlarged along axes: the slices
-// of the small tensors are some of the slices of the large ones, all others are 0.
+// A call with tensors of more than 2^31 elements, made of a small case by enlarging axes: some slices of the large
+// tensors are the slices of the small tensors, all others are 0.
 //
 //   LargeCall({.small = make_case("three_interpolate_forward", MLUOP_DTYPE_HALF, {{"c", 1024}, {"m", 140}}),
 //              .axes = {random_axis("feature", 140, 1'048'700)},
@@ -26,13 +26,13 @@ struct LargeAxis {
   int64_t extent;               // of the large tensors
   std::vector<int64_t> places;  // of the slices of the small tensors, ascending
 };
-// `small` places: from `first` on.
+// `small` places from `first` on.
 LargeAxis consecutive_axis(const std::string& name, int64_t small, int64_t extent, int64_t first = 0);
-// The last of `extent` and others.
+// The last of `extent` places, and random others.
 LargeAxis random_axis(const std::string& name, int64_t small, int64_t extent);
 
-// A tensor of indices along axes: element i along axes[i / stride % axes.size()], "" if it is no index. Negative
-// indices stay; those past the extent of an axis remain past it.
+// A tensor of indices along axes: element i is an index along axes[i / stride % axes.size()], "" if it is not an
+// index. Negative indices do not change; indices past the extent of an axis remain past the extent.
 struct IndexTensor {
   std::string id;
   std::vector<std::string> axes;
@@ -49,7 +49,7 @@ struct Enlargement {
   // Tensors whose other slices along the last enlarged axis are the first slice of the small tensor.
   Names repeated = {};
   Names negative = {};                             // tensors whose other elements are -1
-  std::map<std::string, int64_t> parameters = {};  // other than those of the small case
+  std::map<std::string, int64_t> parameters = {};  // that differ from the small case
 };
 
 class LargeCall {
@@ -68,17 +68,17 @@ class LargeCall {
   mluOpStatus_t run(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE);
   // Runs the call, which must succeed, and checks every element against the oracle for the small case.
   void expect_result(mluOpOmpAlgorithm_t algorithm);
-  // With each algorithm of the operator.
+  // Runs expect_result() with each algorithm of the operator.
   void expect_result();
-  // Runs the call, which must fail with this message, which follows "[<function>] ".
+  // Runs the call, which must fail with this message after "[<function>] ".
   void expect_error(mluOpOmpAlgorithm_t algorithm, mluOpStatus_t status, const std::string& message);
 
  private:
   const LargeAxis* find_axis(const std::string& name) const;
   void enlarge(size_t i);
   void renumber(const IndexTensor& indices) const;
-  // Calls visit(pattern, memory, bytes) for the bytes of large tensor i in order, which are to be that pattern,
-  // again and again, as long as it returns true. Returns the bytes for which it returns false, else null.
+  // Calls visit(pattern, memory, bytes) for the bytes of large tensor i in order, as long as visit returns true;
+  // the bytes must be repetitions of the pattern. Returns the bytes for which visit returns false, else null.
   template <class Visit>
   const std::byte* walk(size_t i, const Visit& visit) const;
 

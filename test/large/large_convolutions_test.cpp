@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kExtent = 103, kSites = kExtent * kExtent * kExtent;
 constexpr int64_t kKernel = 10, kOffsets = kKernel * kKernel * kKernel, kPad = kKernel / 2;
 
-// Whether the pairs of offset k of a submanifold convolution are those of the definition, if every cell of the
-// space is a site, in ascending order: the row of a site is its cell.
+// Whether the pairs of offset k of a submanifold convolution agree with the definition, if every cell of the space
+// is a site, in ascending order: the row of a site is its cell.
 bool pairs_hold(int64_t k, const int32_t* pairs, int64_t count) {
   const int64_t shift[] = {kPad - k / (kKernel * kKernel), kPad - k / kKernel % kKernel, kPad - k % kKernel};
   int64_t found = 0;
@@ -72,7 +72,7 @@ Enlargement large_convolution(const std::string& op, mluOpDataType_t dtype, cons
                                  {"co", sizes.co},
                                  {"h", 1},
                                  {"w", 3}});
-  // A pair that is skipped has a negative index and any other one.
+  // A skipped pair has one negative index and any other index.
   auto pairs = int32s_of(small, "indice_pairs");
   for (int64_t k = 0; k < 3; ++k) {
     for (int64_t l = 0; l < L; l += 7) {
@@ -108,13 +108,13 @@ TEST(LargeIndiceConvolutionForward, FeaturesAndOutputInHalf) {
   expect_forward(MLUOP_DTYPE_HALF, {MLUOP_OMP_ALGORITHM_NATIVE});
 }
 
-// The device algorithm has sums in fp32 beside the output.
+// The device algorithm stores sums in fp32 beside the output.
 TEST(LargeIndiceConvolutionForward, FeaturesAndOutputInHalfOnDevice) {
   MLUOP_REQUIRE_MEMORY(14);
   expect_forward(MLUOP_DTYPE_HALF, {MLUOP_OMP_ALGORITHM_DEVICE});
 }
 
-// Features have more rows than MLU-OPS allows.
+// The features have more rows than MLU-OPS allows.
 void expect_backward(const std::string& op, mluOpDataType_t dtype, const char* features) {
   Enlargement enlargement =
       large_convolution(op, dtype, {300, 200, 1800, 16, 1'200'000, (int64_t{1} << 27) + 103});
@@ -159,7 +159,7 @@ TEST(LargeMaskedIm2colForward, DataColOfManyMasks) {
       .expect_result();
 }
 
-// The last rows and columns, so that windows are whole.
+// The last rows and columns are copied, so that windows are whole.
 TEST(LargeMaskedIm2colForward, Feature) {
   constexpr int64_t kSide = 26800;
   LargeCall(

@@ -9,7 +9,7 @@
 namespace mluop::test {
 namespace {
 
-// All rows but those of the small case are the first one.
+// All rows that are not rows of the small case equal the first row.
 TEST(LargeFocalLossSigmoidForward, Rows) {
   MLUOP_REQUIRE_MEMORY(9);
   LargeCall({.small = make_case("focal_loss_sigmoid_forward", MLUOP_DTYPE_HALF, {{"n", 40}, {"c", 90}}),
@@ -29,7 +29,7 @@ TEST(LargeMsDeformAttnForward, DataCol) {
       .expect_result();
 }
 
-// The sums are exact. The first image and those beyond the small case are 0: their output is the bias.
+// The sums are exact. The first image and the images beyond the small case are 0: their output is the bias.
 TEST(LargeDcnForward, Input) {
   MLUOP_REQUIRE_MEMORY(5);
   cases::Case small = with_values(make_case("dcn_forward", MLUOP_DTYPE_HALF,

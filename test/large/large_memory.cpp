@@ -41,8 +41,8 @@ void protect_page(std::byte* page, int protection) {
   if (mprotect(page, page_size(), protection) != 0) throw std::bad_alloc();
 }
 
-// The dense pages of all tests, on a stack that keeps them: a system takes longer to provide gigabytes than a test
-// to write them.
+// The dense pages of all tests, on a stack that keeps them: the system takes longer to provide gigabytes of pages
+// than a test to write them.
 class DensePages {
  public:
   std::byte* push(size_t bytes) {
@@ -103,7 +103,7 @@ void LargeMemory::poison() const {
 
 bool all_bytes(const void* memory, size_t bytes, int value) {
   const auto* first = static_cast<const unsigned char*>(memory);
-  // Equal to itself, shifted by one byte.
+  // Memory with equal bytes equals itself shifted by one byte.
   return bytes == 0 || (*first == value && std::memcmp(first, first + 1, bytes - 1) == 0);
 }
 

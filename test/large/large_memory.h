@@ -8,20 +8,20 @@
 
 namespace mluop::test {
 
-// Tests have a tensor of more elements.
+// Each test has a tensor with more elements.
 inline constexpr int64_t kLimit = int64_t{1} << 31;
 
-// The bytes of outputs before a call, which no test expects.
+// The bytes of outputs before a call, which differ from every expected byte.
 inline constexpr int kPoison = 0xA5;
 
 enum class Pages {
-  kSparse,  // zeros, of which a test writes a few rows
-  kDense,   // written as a whole: contents are unspecified; destroyed before later ones are constructed
+  kSparse,  // zeros; a test writes a few rows
+  kDense,   // written as a whole: contents are unspecified; destroyed before later such blocks exist
 };
 
 class LargeMemory {
  public:
-  // A guard page follows. Throws std::bad_alloc.
+  // A guard page follows the memory. Throws std::bad_alloc.
   LargeMemory(size_t bytes, Pages pages);
   LargeMemory(const LargeMemory&) = delete;
   LargeMemory& operator=(const LargeMemory&) = delete;
@@ -49,6 +49,6 @@ bool has_memory(int64_t gib);
 
 }  // namespace mluop::test
 
-// Skips a test that writes `gib` GiB of memory where they are not available.
+// Skips a test that writes `gib` GiB of memory if the machine does not have them available.
 #define MLUOP_REQUIRE_MEMORY(gib) \
   if (!::mluop::test::has_memory(gib)) GTEST_SKIP() << "requires " << (gib) << " GiB of available memory"

@@ -23,7 +23,7 @@ TEST(LargeBallQuery, Idx) {
       .expect_result();
 }
 
-// Boxes without extent contain nothing.
+// Boxes without extent contain no point.
 TEST(LargePointsInBoxesAll, IsInside) {
   MLUOP_REQUIRE_MEMORY(9);
   LargeCall({.small = make_case("points_in_boxes_all", MLUOP_DTYPE_FLOAT, {{"b", 1}, {"m", 40'000}, {"t", 50}}),
@@ -42,7 +42,7 @@ TEST(LargeRoiawarePool3dForward, PtsIdxOfVoxels) {
       .expect_result();
 }
 
-// The first box and those beyond the small case have no extent.
+// The first box and the boxes beyond the small case have no extent.
 TEST(LargeRoipointPool3d, PooledFeatures) {
   MLUOP_REQUIRE_MEMORY(5);
   cases::Case small = make_case("roipoint_pool3d", MLUOP_DTYPE_HALF, {{"b", 1}, {"m", 40}, {"c", 97}, {"s", 200}});
@@ -204,7 +204,7 @@ TEST(LargeBevPoolBackward, DepthAndItsGradient) {
   expect_bev_pool("bev_pool_backward", MLUOP_DTYPE_FLOAT, {"depth", "grad_depth"});
 }
 
-// Every point has a voxel of its own, in another order.
+// Each point is the only point of its voxel, in another order.
 TEST(LargeDynamicPointToVoxelForward, FeatsAndVoxelFeats) {
   MLUOP_REQUIRE_MEMORY(10);
   constexpr int32_t kPoints = 1000;

@@ -1,4 +1,4 @@
-// Comparisons of networks on the library with those on the oracles, and of these with finite differences.
+// Compares networks on the library with networks on the oracles, and the latter with finite differences.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ inline void expect_near(const Matrix& found, const Matrix& expected) {
   EXPECT_THAT(found.values, ::testing::Pointwise(::testing::FloatNear(kTolerance * magnitude), expected.values));
 }
 
-// Compares the results of both algorithms, forward and backward, with those of the oracles.
+// Compares the results of both algorithms, forward and backward, with the results of the oracles.
 template <class Network>
 void expect_results_of_oracles(const Network& network) {
   const Result expected = compute(network, Oracles());
@@ -42,8 +42,8 @@ void expect_results_of_oracles(const Network& network) {
 }
 
 // Compares the gradients of inputs, in the order of the results, with central differences of sum(output *
-// grad_output), at the element with the largest gradient and in the middle. Adds the changes of the outputs, as
-// the sum itself would be rounded too much.
+// grad_output), at the element with the largest gradient and in the middle. Adds the changes of the outputs, since
+// the sum itself would lose too many digits.
 template <class Network>
 void expect_finite_differences(const Network& network, const std::vector<Matrix*>& inputs,
                                const Matrix& grad_output, float step = 0x1p-7F) {

@@ -33,7 +33,7 @@ struct Attempt {
   const cases::Case* earlier;  // a call that the handle has run; null: the handle is new
   bool records;  // statistics, a trace and a debug log, which are lost without memory: the call succeeds
 
-  // Runs the function with the n-th allocation failing. Returns whether there was an n-th one.
+  // Runs the function and lets the n-th allocation fail. Returns whether there was an n-th allocation.
   bool operator()(int64_t n) const {
     SCOPED_TRACE(n);
     const Handle handle(algorithm);
@@ -41,7 +41,7 @@ struct Attempt {
     if (earlier != nullptr) require(OperatorCall(handle, *earlier).run());
     const OperatorCall call(handle, test.made);
     const auto before = call.contents();
-    // The memory of the call itself, such as of a sparse convolution descriptor.
+    // Whether the failing memory belongs to the call itself, such as a sparse convolution descriptor.
     bool is_own_memory = false;
     const auto [status, triggered] = run_with_fault(n, [&] {
       try {
@@ -83,7 +83,7 @@ TEST_F(FaultsOfOperators, EachAllocation) {
     for (const auto algorithm : algorithms_of(op)) {
       SCOPED_TRACE(text_of(algorithm));
       const int64_t points = for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, nullptr, false});
-      // The NRAM at least.
+      // At least the NRAM is allocated.
       EXPECT_GE(points, 1);
       fault_points.add(points);
       fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, false}));
@@ -94,7 +94,7 @@ TEST_F(FaultsOfOperators, EachAllocation) {
   }
 }
 
-// What a call records does not depend on its sizes.
+// The number of recorded allocations does not depend on the sizes of the call.
 TEST_F(FaultsOfOperators, EachAllocationOfRecords) {
   const TemporaryFolder folder;
   const std::string trace = (folder.path() / "trace.json").string();

@@ -1,6 +1,6 @@
-// Every operator against its oracle: sizes at random, of 0 and of 1; values of any kind; any number of threads,
-// any NRAM, and tensors anywhere in memory. A call that succeeds has the result of the oracle; any other call
-// names an argument and changes nothing.
+// Every operator against its oracle: random sizes, sizes 0 and 1; values of any kind; any number of threads, any
+// NRAM, and tensors anywhere in memory. A call that succeeds has the result of the oracle; any other call names an
+// argument and changes no tensor.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -54,14 +54,14 @@ class OpsContract : public ::testing::Test {
 };
 
 TEST_F(OpsContract, RandomSizes) {
-  // Fewer where kernels are emulated; where they are slow, or not those of the best instruction set.
+  // Fewer calls if kernels are emulated or slow, or if the instruction set is not the best of the machine.
   const bool is_repeated = is_left_out({Label::kNetworkSize, Label::kOnce, Label::kSlow});
   const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 16 : 32;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
       const Recipe recipe = draw_recipe(op, 1 << 18);
-      // Sums in double do not tell whether those in fp32 overflow.
+      // A sum in double does not show whether a sum in fp32 overflows.
       const bool adds = op.terms != nullptr || op.atomic_sums;
       const auto values = static_cast<Values>(draw(0, adds ? 4 : 5));
       const ScopedThreads threads(pick({1, 2, 3, 7}));
@@ -76,7 +76,7 @@ TEST_F(OpsContract, RandomSizes) {
   }
 }
 
-// The headers state the bytes of workspace that each of many boxes or points adds.
+// The headers state the workspace bytes for each box or point.
 TEST(OpsWorkspace, BytesOfABoxOrPoint) {
   MLUOP_LABELS(kOnce);
   constexpr int64_t kMany = 10000;
@@ -106,8 +106,8 @@ TEST(OpsWorkspace, BytesOfABoxOrPoint) {
   }
 }
 
-// The native algorithm has the same bits at any number of threads and in any memory. The workspace has the same
-// size: the number of threads may change after the query.
+// The native algorithm has the same bits with any number of threads and in any memory. The workspace size does not
+// depend on the number of threads, which may change after the query.
 TEST_F(OpsContract, ThreadCounts) {
   MLUOP_LABELS(kManyThreads);
   const bool is_short = is_left_out({Label::kSlow});
@@ -140,8 +140,8 @@ TEST_F(OpsContract, ThreadCounts) {
   }
 }
 
-// Hashes of the results of operators with the same bits on every instruction set: all but sparse and deformable
-// convolution.
+// Hashes of the results of operators with the same bits on every instruction set: all operators except sparse and
+// deformable convolution.
 std::string hashes_of_results() {
   std::string hashes;
   const Handle handle;
@@ -183,8 +183,8 @@ TEST(OpsInstructionSets, HaveTheSameBits) {
   EXPECT_EQ(best, generic.str());
 }
 
-// Every extent up to two of the longest vectors, and those around further ones, with rows that end at a guard
-// page.
+// Every extent up to two of the longest vectors, and extents around further multiples, with rows that end at a
+// guard page.
 TEST_F(OpsContract, Tails) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
@@ -225,7 +225,7 @@ TEST_F(OpsContract, ReusedHandle) {
   }
 }
 
-// Tensors whose layout is not used.
+// Tensors whose layout the operator does not use.
 TEST_F(OpsContract, Layouts) {
   for (const Operator& op : cases::operators()) {
     const Case made = op.make(default_recipe(op, op.dtypes.front()));
@@ -245,8 +245,8 @@ TEST_F(OpsContract, Layouts) {
   }
 }
 
-// If the outputs of a call have no elements, all data and the workspace may be null, unless its operator checks
-// inputs all the same. Wherever inputs and workspace may be null, outputs may overlap inputs.
+// If the outputs of a call have no elements, all data and the workspace may be null, unless the operator checks
+// inputs all the same. If inputs and workspace may be null, outputs may overlap inputs.
 void expect_nothing_read(const Case& made, mluOpOmpAlgorithm_t algorithm) {
   const Handle handle(algorithm);
   const OperatorCall full(handle, made);
@@ -279,7 +279,7 @@ void expect_nothing_read(const Case& made, mluOpOmpAlgorithm_t algorithm) {
   }
 }
 
-// Each subset of the extents is 0, or the lowest.
+// Each subset of the extents is 0, or the lowest valid size.
 TEST_F(OpsContract, EmptyExtents) {
   MLUOP_LABELS(kNotEmulated);
   int succeeded = 0;

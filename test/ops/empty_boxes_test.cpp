@@ -1,4 +1,4 @@
-// Boxes without a positive width and height, in every operator that intersects boxes: they overlap none.
+// Boxes without a positive width and height, in every operator that intersects boxes: they overlap no box.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct Box {
   float x, y, w, h, dz;
 };
 
-// Each size at places where those that are positive overlap.
+// Boxes of each size, placed so that the boxes with positive sizes overlap.
 std::vector<Box> boxes() {
   const float sizes[][3] = {{2, 1, 1},  {0, 1, 1},   {2, 0, 1},     {2, 1, 0},         {-2, 1, 1},
                             {2, -1, 1}, {-2, -1, 1}, {2, 1, -1},    {kNan, 1, 1},      {2, kNan, 1},
@@ -96,7 +96,7 @@ struct Suppression {
   const char* op;
   Format format;
   const char* boxes;
-  const char* scores;  // null: none, or the last number of a box
+  const char* scores;  // null: no scores, or the last number of a box
   std::map<std::string, int64_t> sizes;
 };
 
@@ -113,7 +113,7 @@ const Suppression kSuppressions[] = {
     {"soft_nms", Format::kCorners, "boxes", "scores", {{"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}},
 };
 
-// The oracles have an IoU of 0, which at a negative threshold suppresses.
+// The oracles have an IoU of 0, which suppresses if the threshold is negative.
 TEST(OpsEmptyBoxes, Suppressions) {
   const size_t count = boxes().size();
   for (const auto& [op, format, id, scores_id, more] : kSuppressions) {

@@ -1,6 +1,5 @@
-// The rules that each argument of each operator and of its workspace query satisfies, as the descriptions of the
-// operators imply them: one change of a valid call breaks one rule. Further rules of an operator are tested in its
-// folder.
+// The rules for each argument of each operator and of its workspace query, derived from the descriptions of the
+// operators: one change of a valid call breaks one rule. The folder of an operator tests its further rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,11 +37,11 @@ struct Rule {
   std::function<void(OperatorCall&)> change;
   std::string message;  // a regular expression
   mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM;
-  bool relates = false;  // to another tensor
+  bool relates = false;  // the rule relates two tensors
   bool is_of_filters = false;
 };
 
-// Brackets of regular expressions as characters.
+// Escapes the brackets in a regular expression.
 std::string quoted(std::string text) {
   for (size_t at = 0; (at = text.find_first_of("[]", at)) != std::string::npos; at += 2) text.insert(at, "\\");
   return text;
@@ -93,7 +92,7 @@ class RulesOf {
     return rules_;
   }
 
-  // All tensors of the element type `dtype` have one that the operator does not support.
+  // Sets all tensors of the element type `dtype` to a type that the operator does not support.
   std::vector<Rule> element_types(mluOpDataType_t dtype) {
     rules_.clear();
     for (const mluOpDataType_t other : kDtypes) {
@@ -122,7 +121,7 @@ class RulesOf {
         add(
             id + " in place of " + other,
             [i, j](OperatorCall& call) { call.arguments[i].data = call.arguments[j].data; },
-            "(" + id + " overlaps \\w+|\\w+ overlaps " + id + "), expected memory of its own");
+            "(" + id + " overlaps \\w+|\\w+ overlaps " + id + "), expected disjoint memory");
       }
     }
     add_workspace(handle);
@@ -178,7 +177,7 @@ class RulesOf {
       add(
           "workspace in place of " + op_.tensors[i].id,
           [i](OperatorCall& call) { call.arguments.workspace = call.arguments[i].data; },
-          "(workspace overlaps \\w+|\\w+ overlaps workspace), expected memory of its own");
+          "(workspace overlaps \\w+|\\w+ overlaps workspace), expected disjoint memory");
     }
   }
 

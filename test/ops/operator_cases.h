@@ -1,5 +1,4 @@
-// The algorithms, and a case of each operator, data type and algorithm's way, for tests of what all operators have
-// in common.
+// The algorithms, and a case of each operator, data type and algorithm, for the common tests of all operators.
 #pragma once
 
 #include <string>
@@ -20,7 +19,7 @@ struct OperatorCase {
   cases::Case made;
 };
 
-// The algorithms of an operator that differ: without a device algorithm both are the native one.
+// The distinct algorithms of an operator: without a device algorithm both are the native one.
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op);
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const OperatorCase& test);
 

@@ -1,4 +1,4 @@
-# The library allocates with operator new only, whose failures the tests simulate one by one.
+# The library allocates only with operator new, whose failures the tests simulate one by one.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 run(symbols ${NM} -D --undefined-only --format=posix ${LIBRARY})

@@ -7,7 +7,7 @@ file(REMOVE_RECURSE ${WORK_DIR})
 configure(${PROJECT_DIR} ${build} -DMLUOP_OMP_INSTALL_MLUOPS_NAME=ON -DMLUOP_OMP_BUILD_TESTS=OFF
   -DMLUOP_OMP_BUILD_PERF=OFF -DMLUOP_OMP_BUILD_CASE=OFF -DCMAKE_INSTALL_LIBDIR=lib
   -DCMAKE_C_FLAGS=${C_FLAGS} -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
-# The library of the tested build, instead of another build.
+# The library of the tested build is copied, so that no other build is needed.
 cmake_path(GET LIBRARY PARENT_PATH directory)
 file(GLOB libraries ${directory}/libmluop_omp.so*)
 file(COPY ${libraries} DESTINATION ${build}/src)

@@ -18,7 +18,7 @@ set(configure ${CMAKE_COMMAND} -S ${PROJECT_DIR} -B ${WORK_DIR} -G ${GENERATOR} 
 expect_failure("CMAKE_CXX_COMPILER=no-g\\+\\+: .*apt install g\\+\\+ .*dnf install gcc-c\\+\\+ .*forge cxx-compiler"
   ${configure} -DCMAKE_CXX_COMPILER=no-g++)
 list(APPEND configure -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
-# Both in one message.
+# One message names both packages.
 expect_failure("requires spdlog, Highway 1.0 or newer: .*apt install libspdlog-dev libhwy-dev .*dnf install spdlog-devel highway-devel .*forge spdlog libhwy "
   ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=ON)
 expect_failure("requires OpenMP: .*apt install libomp-dev .*dnf install libomp-devel .*forge llvm-openmp "

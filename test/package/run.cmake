@@ -10,7 +10,7 @@ function(run output)
   set(${output} "${printed}" PARENT_SCOPE)
 endfunction()
 
-# Configures the project in `source` as this build is configured. Further arguments: for cmake.
+# Configures the project in `source` with the settings of this build. cmake gets the further arguments.
 function(configure source binary)
   run(ignored ${CMAKE_COMMAND} -S ${source} -B ${binary} -G ${GENERATOR}
       -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM} -DCMAKE_BUILD_TYPE=${BUILD_TYPE}

@@ -1,6 +1,6 @@
 # Builds a program with the other compiler and its OpenMP runtime, libomp or libgomp. The program loads the library,
-# which then runs on its own runtime, or on that of the program: libomp has the functions of libgomp too, with the same
-# symbol versions, and those that a process has loaded first take precedence unless it loads the library with DEEPBIND.
+# which then runs on its own runtime or on the program's runtime: libomp has the functions of libgomp too, with the same
+# symbol versions; the functions loaded first take precedence unless the process loads the library with DEEPBIND.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${WORK_DIR})

@@ -1,7 +1,7 @@
 // A program on one OpenMP runtime loads the library, which was built for another. Arguments: the library, and
-// optionally DEEPBIND, with which the library prefers the functions of its own runtime. Teams of program and
-// library alternate, and one runs inside the other. Prints the number of tasks and threads of a launch, and ends
-// with 0 if all results are those of serial loops.
+// optionally DEEPBIND: the library then prefers the functions of its own runtime. Teams of program and library
+// alternate, and one runs inside the other. Prints the number of tasks and threads of a launch, and exits with 0
+// if all results equal the results of serial loops.
 #include <omp.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The algorithmic bounds: their results where they have any, all shapes otherwise.
+// The algorithmic bounds: the results of the bounds with specified results, and all shapes of the others.
 #include <gtest/gtest.h>
 
 #include <type_traits>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kSeed = 1;
 
-// All shapes of chunks, blocks and panels, of filter offsets without pairs, and more threads than tiles.
+// Runs all shapes of chunks, blocks and panels, of filter offsets without pairs, and more threads than tiles.
 template <class T>
 void expect_convolved(int64_t Co, int threads) {
   const reference::IndiceConvolutionForwardSizes sizes{1000, 900, 16, Co, 1, 1, 3};
@@ -30,7 +30,7 @@ void expect_convolved(int64_t Co, int threads) {
   Buffer<T> features(sizes.features_count()), filters(sizes.filters_count()), output(sizes.features_out_count());
   fill_uniform(features, kSeed);
   fill_uniform(filters, kSeed + 1);
-  fill_uniform(output, kSeed);  // the values that it had do not matter
+  fill_uniform(output, kSeed);  // the previous values do not matter
   indice_convolution_forward_bound(
       {sizes, test::kDtype<T>, features.data(), filters.data(), pairs.data(), num.data(), output.data()},
       threads)();
@@ -53,7 +53,8 @@ TEST(PerfBounds, IndiceConvolutionAddsEveryPair) {
   }
 }
 
-// Runs at any size, with more threads than work items. The results are unspecified. Few elements have no bound.
+// Runs at any size, with more threads than work items. The results are unspecified. Problems with few elements
+// have no bound.
 TEST(PerfBounds, Interpolation) {
   const struct {
     int64_t C, N, M;

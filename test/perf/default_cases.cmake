@@ -1,5 +1,5 @@
-# Requires PROGRAM to select, by default, a case of each operator and algorithm, in float or int32, and the networks; with
-# any option that selects, to select among all cases.
+# By default, PROGRAM must select a case of each operator and algorithm, in float or int32, and the networks; with an
+# option that selects cases, it must select among all cases.
 function(list_cases to)
   execute_process(COMMAND ${PROGRAM} --list ${ARGN} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX REPLACE "\n$" "" lines "${lines}")

@@ -80,13 +80,13 @@ TEST(PerfReport, Table) {
   EXPECT_THAT(table({result()}), HasSubstr("  case      latency   first  stream GFLOP/s   io compute\n"));
 }
 
-// The largest of stream, compute and algorithmic bound / latency.
+// The summary shows the largest of stream, compute and algorithmic bound, divided by latency.
 TEST(PerfReport, SummaryOfTheLargestBound) {
   EXPECT_THAT(table({with_bound(0.04)}), HasSubstr("max bound / latency: median 0.50\n"));
   EXPECT_THAT(table({with_bound(0.08), with_bound(0.06), result(), with_bound(0.09)}), HasSubstr("median 0.80\n"));
 }
 
-// The rest of the latency belongs to the layers between the operators. Only rows of networks have steps.
+// The rest of the latency belongs to the layers between the operators. Only networks have steps.
 TEST(PerfReport, StepsOfANetwork) {
   Result network = result();
   network.op = "networks";
@@ -103,7 +103,7 @@ TEST(PerfReport, StepsOfANetwork) {
   EXPECT_EQ(json["cases"][1]["steps"]["a_long_name_of_an_operator"]["median"].get<double>(), 2);
 }
 
-// Settings that differ have a column and a legend, baselines a common one.
+// Settings that differ have a column and a legend, baselines have a common column.
 TEST(PerfReport, AllColumnsAreAtMost100) {
   std::vector<Result> results{with_bound(0.08), with_bound(0.07), with_bound(9.8765)};
   results[1].size = {"1/16", 1.0 / 16};
@@ -186,7 +186,7 @@ TEST(PerfLinearity, LatencyByWorkAndByStreamBound) {
   for (const auto& [what, results, expected] : cases) EXPECT_EQ(linearity(results), expected) << what;
 }
 
-// Compares verified results of the same settings only.
+// The comparison only covers verified results with the same settings.
 TEST(PerfLinearity, NothingToCompare) {
   std::vector<Result> results = {result_of(kOne, 1, 0.5, 1000), result_of(kTwo, 2, 1, 2000)};
   results[1].cache = Cache::kCold;

@@ -17,7 +17,7 @@ mluOpOmpTaskStatistics_t task(double duration_us, double longest_chunk_us = 0) {
   return statistics;
 }
 
-// 30 us divided over three tasks, on four cores: the longest takes 20. 10 us outside of launches.
+// 30 us divided over three tasks, on four cores: the longest task takes 20 us. 10 us are outside of launches.
 TEST(PerfScalingModel, DividedBefore) {
   const ModelledLatency latency = model_latency({40, {{task(6), task(20), task(4)}}}, 4);
   EXPECT_DOUBLE_EQ(latency.work, 7.5);

@@ -22,8 +22,8 @@ mluOpOmpTaskStatistics_t task(int64_t items, int64_t loaded, int64_t stored) {
   return statistics;
 }
 
-// 300 bytes in balance, 100 bytes with a balance of 1/2; a launch without traffic has no weight. An element of an
-// atomic is read and written.
+// 300 bytes in balance, 100 bytes with a balance of 1/2; a launch without traffic has no weight. An atomic reads
+// and writes its element.
 TEST(PerfTaskTable, LaunchesAreWeightedByTheirTraffic) {
   std::vector<LaunchTasks> launches{
       {task(5, 150, 0), task(5, 50, 84)}, {task(2, 50, 50), task(0, 0, 0)}, {task(9, 0, 0), task(0, 0, 0)}};
@@ -63,7 +63,7 @@ TEST(PerfTaskTable, TilesNramAndAtomics) {
   EXPECT_DOUBLE_EQ(figures.contended_share, 1.0 / 8);
 }
 
-// Figures that do not exist are dashes. At most 100 columns.
+// Missing figures are dashes. The table has at most 100 columns.
 TEST(PerfTaskTable, Table) {
   const TaskFigures figures{0.987, 0.5, 1'234'567, 0.9991, 1'234'567'890, 0.125, 0.955};
   const TaskFigures none = task_figures({}, {1, 1, 0}, 1024);

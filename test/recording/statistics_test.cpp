@@ -40,7 +40,7 @@ TEST(RecordingStatistics, LastCallOfAHandle) {
     EXPECT_EQ(count_after(handle), count);
     EXPECT_EQ(count_after(other), count);
     EXPECT_EQ(launches_of(other).size(), 0U);
-    // A call that fails its checks launches nothing.
+    // A call whose checks fail launches no kernel.
     OperatorCall call(handle, made);
     call.parameters.set("num_points", 0);
     EXPECT_EQ(call.run(), MLUOP_STATUS_BAD_PARAM);
@@ -52,7 +52,7 @@ TEST(RecordingStatistics, LastCallOfAHandle) {
   }
 }
 
-// Times of a launch include those of its tasks; times begin with the call.
+// Times of a launch include the times of its tasks; times start at the beginning of the call.
 TEST(RecordingStatistics, LaunchesAndTasksOfACall) {
   constexpr double kRounding = 1e-3;
   const ScopedThreads threads(5);
@@ -96,7 +96,7 @@ TEST(RecordingStatistics, TasksOfALaunch) {
   EXPECT_TRUE(context.statistics.launches().empty());
   context.statistics.enable(true);
   context.statistics.begin_call();
-  // Work items for three of five tasks; 400 bytes of NRAM take whole cache lines.
+  // Three of five tasks have work items; 400 bytes of NRAM take whole cache lines.
   launch(context, "take_tile", 5, Evenly{3}, take_tile, 100);
   launch(context, "again", 2, Evenly{101}, take_tile, 16);
   launch(context, "wait", 3, Evenly{3}, wait_a_millisecond, 0);

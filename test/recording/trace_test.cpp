@@ -50,7 +50,7 @@ std::vector<Json> events_named(const Json& trace, const std::string& name) {
   return events;
 }
 
-// The first call of the process replaces a file of an earlier one. Handles share the file.
+// The first call of the process replaces a file of an earlier process. Handles share the file.
 TEST_F(RecordingTrace, IsCompleteAfterEachCall) {
   std::ofstream(file_) << std::string(100000, 'x');
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
@@ -66,7 +66,7 @@ TEST_F(RecordingTrace, IsCompleteAfterEachCall) {
   }
 }
 
-// Statistics, trace and debug line are lost if memory does not suffice. The call itself succeeds, or fails with
+// Statistics, trace and debug line are lost if memory is exhausted. The call itself succeeds, or fails with
 // ALLOC_FAILED.
 TEST_F(RecordingTrace, AllocationFailures) {
   if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
@@ -89,7 +89,7 @@ TEST_F(RecordingTrace, AllocationFailures) {
   EXPECT_TRUE(read_trace(file_).is_array());
 }
 
-// A slice for the call, each launch and each task, with the values of the statistics, inside the slice of the
+// The call, each launch and each task have a slice with the values of the statistics, inside the slice of the
 // call.
 TEST_F(RecordingTrace, EventsOfACall) {
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
@@ -138,7 +138,7 @@ TEST_F(RecordingTrace, EventsOfACall) {
   }
 }
 
-// An environment with a trace enables the statistics; without, nothing is written.
+// An environment with a trace enables the statistics; an environment without a trace writes no file.
 TEST_F(RecordingTrace, UpdateStartsAndEndsTheTrace) {
   const Handle handle(kDevice);
   run(handle);
@@ -155,8 +155,8 @@ TEST_F(RecordingTrace, UpdateStartsAndEndsTheTrace) {
   EXPECT_EQ(read_trace(file_).size(), events);
 }
 
-// The child of a fork writes a file of its own, the parent continues with its file. %p is the number of the
-// process; without it the child appends the number to the name.
+// The child of a fork writes a separate file, the parent continues with its file. %p is the process ID; without %p
+// the child appends its ID to the name.
 TEST_F(RecordingTrace, ChildOfFork) {
   const ScopedThreads threads(3);
   for (const bool has_number : {false, true}) {
@@ -184,7 +184,7 @@ TEST_F(RecordingTrace, ChildOfFork) {
   }
 }
 
-// A call succeeds without its trace; the first logs an error.
+// A call succeeds without its trace; the first such call logs an error.
 TEST_F(RecordingTrace, UnwritableFile) {
   const std::string name = file_ + "/trace.json";
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());

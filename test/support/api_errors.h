@@ -11,7 +11,7 @@
 
 namespace mluop::test {
 
-// `message` is the whole last error.
+// Requires the status and the last error, which must equal `message`.
 inline void expect_failure(const std::function<mluOpStatus_t()>& call, mluOpStatus_t status,
                            const std::string& message) {
   // Replaces the last error, so that the text of an earlier call cannot pass.

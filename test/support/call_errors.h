@@ -5,7 +5,7 @@
 //                 {{set("num_voxel_x", 0), "num_voxel_x is 0, expected at least 1"},
 //                  {set_shape("pos_memo", {2, 99, 3}), "pos_memo dim 1 is 99, expected 100"}});
 //
-// test/ops/errors_test.cpp has those that follow from the descriptions of the operators.
+// test/ops/errors_test.cpp has the rules that follow from the descriptions of the operators.
 #pragma once
 
 #include <functional>
@@ -22,22 +22,22 @@ namespace mluop::test {
 // A change of the arguments of a call.
 using Change = std::function<void(OperatorCall&)>;
 
-// Changes of a parameter: of a number, or of the numbers of a list.
+// Change a parameter: a number, or the numbers of a list.
 Change set(std::string_view parameter, int64_t value);
 Change set_real(std::string_view parameter, double value);
 Change set_list(std::string_view parameter, std::vector<int64_t> values);
-// Changes of a descriptor: of its shape alone, or another descriptor.
+// Change a descriptor: its shape alone, or the whole descriptor.
 Change set_shape(std::string_view tensor, const cases::Dims& dims);
 Change set_desc(std::string_view tensor, Descriptor desc);
 // A change of one element of a tensor.
 Change set_element(std::string_view tensor, size_t i, double value);
-// A change of all arguments to those of generated sizes. The data are at addresses that are far apart, which the
-// call does not access.
+// Changes all arguments to arguments of generated sizes. The data are at addresses that are far apart; the call
+// does not access them.
 Change with_sizes(std::string_view op, const std::map<std::string, int64_t>& sizes,
                   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT);
-// Several changes, in this order.
+// Applies several changes in this order.
 Change all_of(std::vector<Change> changes);
-// For errors that inputs or environment cause.
+// For errors caused by inputs or the environment.
 void no_change(OperatorCall& call);
 
 // `message` follows "[<function>] ".
@@ -51,7 +51,7 @@ enum class Query { kNotCalled, kFails, kSucceeds };
 
 struct ErrorOptions {
   std::vector<mluOpOmpAlgorithm_t> algorithms = {std::begin(kAlgorithms), std::end(kAlgorithms)};
-  // What the workspace query returns of the same arguments.
+  // The expected result of the workspace query for the same arguments.
   Query query = Query::kNotCalled;
 };
 

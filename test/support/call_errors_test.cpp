@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::_, ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty;
 
-// The query reads the descriptor of known only.
+// The query reads only the descriptor of known.
 const CallError kKnown = {set_shape("known", {2, 1500, 4}), "known dim 2 is 4, expected 3"};
 const CallError kUnknown = {set_shape("unknown", {2, 64, 4}), "unknown dim 2 is 4, expected 3"};
 

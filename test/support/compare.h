@@ -1,4 +1,4 @@
-// Comparisons of bits. A NaN equals a NaN only.
+// Comparisons of bits. A NaN equals only a NaN.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ class ScopedThreads {
   int before_;
 };
 
-// A generator seeded with the name of the running test: the same numbers in every run, different ones in every
+// A generator seeded with the name of the running test: the same numbers in every run, different numbers in every
 // test.
 inline std::mt19937 seeded_random() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();

@@ -19,8 +19,8 @@ std::string element_text(size_t i, double found, double expected) {
 }
 
 // Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to dtype. NaN
-// and infinity must be those of the exact sum. The error of a sum in fp32 is at most (terms - 1) u times the
-// magnitude, that of a product u times itself, u = 2^-24, or less than `smallest`.
+// and infinity must equal the exact sum. With u = 2^-24, the error of a sum in fp32 is at most (terms - 1) u times
+// the magnitude; the error of a product is at most u times the product, or less than `smallest`.
 bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mluOpDataType_t dtype,
             double smallest) {
   if (std::isnan(exact)) return std::isnan(evaluated);

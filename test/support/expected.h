@@ -13,16 +13,16 @@ namespace mluop::test {
 
 class Expected {
  public:
-  // Copies the tensors, as they are before a call that accepts the arguments.
+  // Copies the tensors, which must be in the state before a call that accepts the arguments.
   Expected(const cases::Operator& op, const cases::Arguments& arguments);
 
-  // Empty if the outputs of a call are those of the definition: their bits; sums, of which the oracle has those in
-  // double, within the error of fp32; other results, and sums of atomics, within the criteria of the operator.
-  // Else the first difference. Results are computed when they are first compared.
+  // Returns "" if the outputs of a call agree with the definition: equal bits; sums that the oracle has in double,
+  // within the error of fp32; other results, and sums of atomics, within the criteria of the operator. Otherwise
+  // returns the first difference. Results are computed on the first comparison.
   std::string difference(const cases::Arguments& found, mluOpOmpAlgorithm_t algorithm);
 
  private:
-  // Arguments with tensors of their own.
+  // Arguments with separate tensors.
   struct Copy {
     explicit Copy(const cases::Arguments& from);
     Copy(const Copy& other) : Copy(other.arguments) {}
@@ -33,8 +33,8 @@ class Expected {
     cases::Arguments arguments;
   };
 
-  // The tensors before the call, with other contents of the outputs that it writes as a whole: an element that
-  // neither the call nor the oracle writes differs.
+  // The tensors before the call, with changed contents of the outputs that the call writes as a whole: an element
+  // that neither the call nor the oracle writes is a difference.
   cases::Arguments& unwritten(std::optional<Copy>& copy) const;
   const cases::Arguments& results();
   const cases::Arguments& bits();

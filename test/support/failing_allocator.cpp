@@ -12,13 +12,13 @@ namespace {
 
 constexpr int64_t kNotArmed = -1;
 
-// The number of the allocation that fails, or kNotArmed. Constant initialization: the first allocations of the
-// program precede dynamic initialization.
+// The number of the allocation that fails, or kNotArmed. The initialization is constant, because the first
+// allocations of the program precede dynamic initialization.
 constinit std::atomic<int64_t> failing = kNotArmed;
 constinit std::atomic<int64_t> allocations = 0;
 
 #ifndef MLUOP_THREAD_SANITIZER
-// nullptr if the allocation fails.
+// Returns nullptr if the allocation fails.
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   const int64_t failing_now = failing.load(std::memory_order_acquire);
   if (failing_now != kNotArmed && allocations.fetch_add(1, std::memory_order_relaxed) + 1 == failing_now) {

@@ -1,6 +1,6 @@
 // Allocations that fail on request. The test executable replaces all global operators new and delete; they call
-// malloc and free. A FailingAllocation makes one allocation fail, of whichever thread: new throws std::bad_alloc,
-// the nothrow variants return nullptr.
+// malloc and free. A FailingAllocation lets one allocation of any thread fail: new throws std::bad_alloc, the
+// nothrow variants return nullptr.
 //
 //   FailingAllocation third(3);
 //   const mluOpStatus_t status = mluOpCreate(&handle);
@@ -16,8 +16,8 @@
 
 namespace mluop::test {
 
-// Counts the allocations of all threads in its scope, and makes the n-th fail; n = 0: none. One object may exist
-// at a time.
+// Counts the allocations of all threads in its scope, and lets the n-th fail; n = 0: none fails. At most one
+// object may exist at a time.
 class FailingAllocation {
  public:
   static constexpr bool kSupported = !kThreadSanitizer;
@@ -27,7 +27,7 @@ class FailingAllocation {
   FailingAllocation& operator=(const FailingAllocation&) = delete;
   ~FailingAllocation();
 
-  // Allocations since construction, the failing one among them.
+  // Allocations since construction, including the failing one.
   int64_t count() const;
   // Whether the n-th allocation has failed.
   bool triggered() const { return n_ > 0 && count() >= n_; }

@@ -1,4 +1,4 @@
-// Runs an attempt once for each of its allocations, with that allocation failing.
+// Runs an attempt once for each of its allocations, and lets that allocation fail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct FaultResult {
   bool triggered;  // whether the allocation took place, and failed
 };
 
-// The status of function() with its n-th allocation failing.
+// The status of function() if its n-th allocation fails.
 template <class Function>
 FaultResult run_with_fault(int64_t n, const Function& function) {
   const FailingAllocation failing(n);

@@ -27,7 +27,7 @@ GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement p
   mapping_ = static_cast<std::byte*>(mapping);
   std::byte* first = mapping_ + page;
   if (mprotect(first, inner, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
-  // Fewer page faults.
+  // Huge pages reduce page faults.
   madvise(first, inner, MADV_HUGEPAGE);
   std::fill_n(first, inner, kPattern);
   switch (placement) {
@@ -38,7 +38,7 @@ GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement p
 }
 
 GuardedMemory::~GuardedMemory() {
-  // An arena may have poisoned it; the addresses are used again.
+  // An arena may have poisoned the mapping; its addresses are used again.
   unpoison(mapping_, mapped_bytes_);
   munmap(mapping_, mapped_bytes_);
 }

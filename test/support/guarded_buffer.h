@@ -10,7 +10,7 @@
 
 namespace mluop::test {
 
-// Where the data lie between the guard pages.
+// The position of the data between the guard pages.
 enum class Placement {
   kAligned,     // on a 64-byte boundary
   kMisaligned,  // one element past a 64-byte boundary
@@ -18,7 +18,7 @@ enum class Placement {
 };
 inline constexpr Placement kPlacements[] = {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd};
 
-// Untyped part.
+// The untyped part of a GuardedBuffer.
 class GuardedMemory {
  public:
   GuardedMemory(size_t byte_count, size_t element_size, Placement placement);

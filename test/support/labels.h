@@ -13,11 +13,11 @@ namespace mluop::test {
 
 enum class Label {
   kNetworkSize,  // sizes of networks: minutes with a sanitizer
-  kManyThreads,  // many numbers of threads: executes no line that other tests do not
+  kManyThreads,  // many numbers of threads: other tests execute the same lines
   kOnce,         // independent of the instruction set
   kSlow,         // minutes in an emulator or with ThreadSanitizer
   kNotEmulated,  // other tests run the same kernels; the longest in an emulator
-  kBfloat16,     // without AVX512-BF16 its loops are those of half; CoreElement tests its conversions
+  kBfloat16,     // without AVX512-BF16 it shares the loops of half; CoreElement tests conversions
 };
 
 inline bool is_left_out(std::initializer_list<Label> labels) {

@@ -58,7 +58,7 @@ void set_numbers(cases::Tensor& tensor, const std::vector<T>& values) {
                [&](size_t i) { return cases::bits_of_number(tensor.dtype, static_cast<double>(values[i])); });
 }
 
-// Whether a message is about a tensor or a parameter of the case.
+// Whether a message names a tensor or a parameter of the case.
 bool names_argument(const std::string& message, const Case& made, const Operator& op) {
   const std::string text = message.substr(message.find("] ") + 1);
   const auto contains = [&](const std::string& name) { return text.find(' ' + name) != std::string::npos; };

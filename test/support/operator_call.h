@@ -1,5 +1,5 @@
-// A call of an operator in guarded memory, made from a case: the arguments that its description names, which tests
-// change and run.
+// A call of an operator in guarded memory, made from a case: its arguments as named in the operator's description,
+// which tests change and run.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace mluop::test {
 
-// A case that the operator's generator makes with these sizes; the others have their defaults.
+// A case generated for the operator with these sizes; the other sizes have their defaults.
 cases::Case make_case(std::string_view op, mluOpDataType_t dtype, const std::map<std::string, int64_t>& sizes,
                       int32_t seed = 1);
 // Replaces the elements of an input; floats are rounded to the data type of the tensor.
@@ -32,39 +32,39 @@ std::vector<float> floats_of(const cases::Case& made, std::string_view id);
 
 class OperatorCall {
  public:
-  // Inputs hold what the case states. Outputs of which it states nothing hold a pattern that no result has. The
-  // workspace has the size that its query returns, and none if the query refuses the case.
+  // Inputs have the elements of the case. Outputs without elements in the case have a pattern that no result has.
+  // The workspace has the size that its query returns, or no bytes if the query rejects the case.
   OperatorCall(mluOpHandle_t handle, const cases::Case& made, Placement placement = Placement::kAligned);
   OperatorCall(const OperatorCall&) = delete;
   OperatorCall& operator=(const OperatorCall&) = delete;
 
   mluOpStatus_t run() const { return op_.run(arguments); }
-  // The workspace query of an operator that has one. One that fails writes nothing.
+  // Calls the workspace query of an operator that has one. A query that fails writes no size.
   mluOpStatus_t query() const;
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted: expect and expect_bits of
-  // cases::Operator.
+  // Computes the outputs with the oracle instead of the library, for arguments that a call has accepted: expect
+  // and expect_bits of cases::Operator.
   void expect();
   void expect_bits() { op_.expect_bits(arguments); }
 
   const cases::Operator& op() const { return op_; }
   cases::Operand& operator[](std::string_view id);
   const cases::Operand& operator[](std::string_view id) const;
-  // Gives a tensor another descriptor.
+  // Replaces the descriptor of a tensor.
   void use(std::string_view id, std::shared_ptr<Descriptor> desc);
-  // The elements of a tensor: of an int32 tensor, and of one of float or half.
+  // The elements of an int32 tensor; the elements of a float, half or bfloat16 tensor.
   std::vector<int32_t> int32s(std::string_view id) const;
   std::vector<float> floats(std::string_view id) const;
-  // The bytes of all tensors, which a failing call must not change, and a hash of them. The workspace is not among
-  // them.
+  // The bytes of all tensors, which a failing call must not change, and a hash of them. The workspace is not
+  // included.
   std::vector<std::byte> contents() const;
   size_t hash() const;
   // The bytes of the tensors that the call writes.
   std::vector<std::byte> outputs() const;
   bool guards_intact() const;
-  // Whether all guard zones are intact and the inputs hold what the call was constructed with.
+  // Whether all guard zones are intact and the inputs have the elements from the construction.
   bool intact() const;
 
-  cases::Parameters parameters;  // those of `arguments`
+  cases::Parameters parameters;  // of `arguments`
   cases::Arguments arguments;
 
  private:
@@ -74,14 +74,14 @@ class OperatorCall {
   std::vector<size_t> hashes_;  // of the initial contents
 };
 
-// The results of a case by its definition, computed when they are first compared.
+// The results of a case by its definition, computed on the first comparison.
 class Oracle {
  public:
   Oracle(const cases::Case& made) : made_(made) {}  // NOLINT(google-explicit-constructor)
 
   const cases::Case& made() const { return made_; }
-  // Whether the outputs of a call are those of the oracle: their bits; sums, of which the oracle has those in
-  // double, within the error of fp32; other results, and sums of atomics, within the criteria of the operator.
+  // Whether the outputs of a call agree with the oracle: equal bits; sums that the oracle has in double, within
+  // the error of fp32; other results, and sums of atomics, within the criteria of the operator.
   ::testing::AssertionResult agrees(const OperatorCall& found, mluOpOmpAlgorithm_t algorithm) const;
 
  private:
@@ -89,15 +89,15 @@ class Oracle {
   mutable std::optional<Expected> expected_;
 };
 
-// Runs a case: a call that succeeds has the outputs of the oracle; any other call names an argument and changes
-// nothing. Returns whether the call succeeds.
+// Runs a case: a call that succeeds has the outputs of the oracle; any other call names an argument and changes no
+// tensor. Returns whether the call succeeds.
 bool expect_contract(const Oracle& oracle, mluOpOmpAlgorithm_t algorithm,
                      Placement placement = Placement::kAligned);
 
-// Runs the case with each algorithm of the operator, which must succeed.
+// Runs the case with each algorithm of the operator. Each call must succeed.
 void expect_oracle(const Oracle& oracle, Placement placement = Placement::kAligned);
 
-// At 1, 2, 3, 7 and 64 threads, with one placement after the other.
+// Runs the case with 1, 2, 3, 7 and 64 threads, each with another placement.
 void expect_oracle_everywhere(const Oracle& oracle);
 
 }  // namespace mluop::test

@@ -1,4 +1,4 @@
-// Points that are hostile to searches: ties, distances at the limits of the data type, and coordinates that are
+// Points that are difficult for searches: ties, distances at the limits of the data type, and coordinates that are
 // not finite.
 #pragma once
 
@@ -58,7 +58,7 @@ inline constexpr PointDistribution kPointDistributions[] = {
     {"none is finite", [](float* p, auto i, auto, auto&) { p[i % 3] = i % 2 == 0 ? kNan : -kInfinity; }},
 };
 
-// Distributes the points of a case, its second tensor. Some queries, its first tensor, become equal to points, and
+// Distributes the points of a case, its second tensor. Some queries, its first tensor, become equal to points,
 // others not finite.
 inline void distribute(cases::Case& made, const PointDistribution& distribution, std::mt19937& random) {
   std::vector<float> queries = floats_of(made, made.inputs[0].id), points = floats_of(made, made.inputs[1].id);

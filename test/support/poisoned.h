@@ -1,4 +1,4 @@
-// Queries of AddressSanitizer about memory that is poisoned.
+// Functions that ask AddressSanitizer which memory is poisoned.
 #pragma once
 
 #include <algorithm>

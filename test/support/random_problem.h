@@ -11,7 +11,7 @@
 
 namespace mluop::test {
 
-// Integers from -limit to limit, which every order of additions sums exactly.
+// Integers from -limit to limit, whose sums are exact in every order.
 template <class T>
 std::vector<T> random_integers(size_t count, std::mt19937& random, int limit) {
   std::vector<T> values(count);

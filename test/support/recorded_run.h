@@ -22,14 +22,14 @@ inline std::vector<Launch> run_recorded(const Oracle& oracle, mluOpOmpAlgorithm_
   return launches_of(handle);
 }
 
-// On `thread_count` threads.
+// The same with `thread_count` threads.
 inline std::vector<Launch> run_recorded(const Oracle& oracle, mluOpOmpAlgorithm_t algorithm, int thread_count) {
   const ScopedThreads threads(thread_count);
   return run_recorded(oracle, algorithm);
 }
 
-// Runs the native algorithm of a case with keys that tasks share: the kernel `shared` has the tasks of `kernel`;
-// it is not launched for one task.
+// Runs the native algorithm of a case with keys that tasks share: the kernel `shared` has the same number of tasks
+// as `kernel`; it is not launched for one task.
 inline void expect_shared(const Oracle& oracle, const std::string& kernel, const std::string& shared,
                           Placement placement = Placement::kAligned) {
   const std::vector<Launch> launches = run_recorded(oracle, MLUOP_OMP_ALGORITHM_NATIVE, placement);

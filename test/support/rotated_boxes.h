@@ -1,5 +1,5 @@
-// Rotated boxes for tests, and the ways in which the numbers of two boxes differ although their rectangles are the
-// same, or nearly so: those that algorithms with absolute tolerances fail on.
+// Rotated boxes for tests, and pairs of boxes with equal or nearly equal rectangles but different numbers: pairs
+// for which algorithms with absolute tolerances fail.
 #pragma once
 
 #include <cmath>

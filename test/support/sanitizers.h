@@ -1,4 +1,5 @@
-// Whether a sanitizer is part of the build: tests reduce counts, and skip what a sanitizer's own memory distorts.
+// Whether a sanitizer is part of the build: tests reduce counts, and skip checks that a sanitizer's memory
+// distorts.
 #pragma once
 
 #include "core/poison.h"

@@ -12,7 +12,7 @@
 
 namespace mluop::test {
 
-// The remaining sizes have their defaults. The case holds all elements: its calls do not generate them again.
+// The other sizes have their defaults. The case stores all elements, so that its calls do not generate them again.
 inline cases::Case sized_case(std::string_view op_name, mluOpDataType_t dtype, const std::vector<int64_t>& sizes,
                               Values values = Values::kFractions) {
   const cases::Operator& op = cases::operator_of(std::string(op_name), {});

@@ -1,4 +1,4 @@
-// A case with the outputs that each call of it must have, bit for bit.
+// A case with the outputs that each of its calls must have, bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct SolvedCase {
   std::vector<std::byte> outputs;
 };
 
-// With the outputs of the oracle, of an operator of which it states the bits.
+// The case with the outputs of the oracle; the operator must specify their bits.
 inline SolvedCase solve(const cases::Case& made) {
   const cases::Case own = cases::self_contained(made);
   const Handle handle;

@@ -6,7 +6,7 @@
 
 namespace mluop::test {
 
-// A context with NRAM for teams of up to `threads` threads, on as many threads.
+// A context with NRAM for teams of up to `threads` threads, and with that number of threads.
 struct TeamContext : Context {
   explicit TeamContext(int threads) : omp_threads_(threads) {
     configure();

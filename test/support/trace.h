@@ -23,7 +23,7 @@ inline const char* text_of(mluOpOmpAlgorithm_t algorithm) {
   return algorithm == MLUOP_OMP_ALGORITHM_DEVICE ? "device" : "native";
 }
 
-// Such as "2 x 50 x 6".
+// Returns a text such as "2 x 50 x 6".
 inline std::string product_text(std::initializer_list<int64_t> dims) {
   std::string text;
   for (const int64_t dim : dims) text += (text.empty() ? "" : " x ") + std::to_string(dim);

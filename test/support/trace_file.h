@@ -1,4 +1,4 @@
-// Traces that MLUOP_OMP_TRACE names.
+// Reads the files that MLUOP_OMP_TRACE names.
 #pragma once
 
 #include <fstream>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Draws the bits of elements of these values.
+// Draws the bits of elements with the given kind of values.
 class Generator {
  public:
   Generator(Values values, mluOpDataType_t dtype, int32_t seed)
@@ -38,7 +38,7 @@ class Generator {
 
   Values values_;
   mluOpDataType_t dtype_;
-  // Knuth's MMIX generator: seeding costs nothing.
+  // Knuth's MMIX generator is seeded at no cost.
   std::linear_congruential_engine<uint64_t, 6364136223846793005U, 1442695040888963407U, 0> random_;
 };
 

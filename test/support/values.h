@@ -18,7 +18,7 @@ enum class Values {
 
 const char* text_of(Values values);
 
-// Replaces the elements of a tensor by those of the bits bits_of(i).
+// Replaces the elements of a tensor by the elements with the bits bits_of(i).
 template <class Bits>
 void set_elements(cases::Tensor& tensor, const Bits& bits_of) {
   tensor.elements.source = cases::Elements::Source::kInline;
@@ -28,7 +28,7 @@ void set_elements(cases::Tensor& tensor, const Bits& bits_of) {
   }
 }
 
-// The case with other values in the inputs that a case may hold any values in: those that its generator draws.
+// The case with other values in the inputs that may have any values, i.e. the inputs with generated values.
 cases::Case with_values(const cases::Case& made, Values values, int32_t seed);
 
 // The case with its floating-point inputs and parameters multiplied by a power of two.

@@ -23,10 +23,10 @@ namespace {
 constexpr int kTasks = 16;
 constexpr int64_t kUpdates = int64_t{kTasks} * 20000;
 
-// What the tasks update.
+// The memory that the tasks update.
 struct Shared {
   int64_t counter = 0;
-  std::vector<char> numbers = std::vector<char>(kUpdates);  // how often each was returned
+  std::vector<char> numbers = std::vector<char>(kUpdates);  // how often each number was returned
   std::array<uint64_t, 100> words{};                        // neighbouring work items set bits of the same words
   std::vector<int64_t> places = std::vector<int64_t>(1000, -1);  // -1: free
   std::vector<char> winners = std::vector<char>(kUpdates);       // whether a work item claimed its place
@@ -138,7 +138,7 @@ TEST(TeamAtomics, RowGuardCountsContention) {
   EXPECT_EQ(statistics.contended, 1);
 }
 
-// The locks are on cache lines of their own; a row always has the same.
+// Each lock has a separate cache line; a row always has the same lock.
 TEST(TeamAtomics, RowLocks) {
   constexpr int64_t kRowBytes = 320, kRowCount = 16384;
   std::set<const int32_t*> locks;

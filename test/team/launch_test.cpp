@@ -1,4 +1,4 @@
-// Launches visit each work item once, in the task that the split names, with any number of threads that OpenMP
+// Launches visit each work item once, in the task that the split assigns, for any number of threads that OpenMP
 // provides.
 #include "team/launch.h"
 
@@ -22,7 +22,7 @@ using ::testing::Eq;
 
 constexpr int kTaskDims[] = {1, 2, 3, 7, 64};
 
-// What the tasks of a launch did.
+// Records the work of each task of a launch.
 struct Visits {
   Visits(int64_t items, int tasks) : counts(static_cast<size_t>(items)), ranges(static_cast<size_t>(tasks)) {}
 
@@ -65,14 +65,15 @@ void expect_complete(Context& context, int64_t items, int task_dim) {
 
 void expect_complete(Context& context) {
   for (const int task_dim : kTaskDims) {
-    // None, one, fewer than tasks, as many, one more, many.
+    // No work item, one, fewer than tasks, as many as tasks, one more, many.
     for (const int64_t items : {0, 1, task_dim - 1, task_dim, task_dim + 1, 1000}) {
       expect_complete(context, items, task_dim);
     }
   }
 }
 
-// A context with NRAM for 64 threads. It has no ScopedThreads, unlike TeamContext: tests set the threads.
+// A context with NRAM for 64 threads. It has no ScopedThreads, unlike TeamContext: the tests set the number of
+// threads.
 struct LaunchContext : Context {
   LaunchContext() {
     configure();
@@ -100,7 +101,7 @@ TEST_F(TeamLaunch, EachItemOnce) {
   omp_set_dynamic(before);
 }
 
-// With one active level, OpenMP gives a launch inside a region one thread; with two, a team of its own.
+// With one active level, OpenMP gives a launch inside a region one thread; with two levels, a new team.
 TEST_F(TeamLaunch, InsideAParallelRegion) {
   const int before = omp_get_max_active_levels();
   for (const int levels : {1, 2}) {
@@ -109,7 +110,7 @@ TEST_F(TeamLaunch, InsideAParallelRegion) {
     {
       LaunchContext own;
       expect_complete(own);
-      // Where OMP_THREAD_LIMIT leaves the outer region one thread, the inner one may have more.
+      // If OMP_THREAD_LIMIT leaves the outer region one thread, the inner region may have more.
       if (levels == 1 && omp_get_thread_limit() > 1) {
         EXPECT_EQ(own.last_launch.threads, 1);
       }
@@ -118,14 +119,14 @@ TEST_F(TeamLaunch, InsideAParallelRegion) {
   omp_set_max_active_levels(before);
 }
 
-// Where OpenMP permits, a team has as many threads as tasks; otherwise the tests above would prove little.
+// If OpenMP permits it, a team has as many threads as tasks; otherwise the tests above would prove little.
 TEST_F(TeamLaunch, RunsOnAsManyThreadsAsTasks) {
   if (omp_get_thread_limit() < 7) GTEST_SKIP() << "OMP_THREAD_LIMIT is " << omp_get_thread_limit();
   expect_complete(context, 1000, 7);
   EXPECT_EQ(context.last_launch.threads, 7);
 }
 
-// The context has threads for three tasks.
+// The context has at most three threads.
 TEST_F(TeamLaunch, OnFewerThreadsThanTasks) {
   context.max_threads = 3;
   expect_complete(context);
@@ -180,7 +181,7 @@ TEST(TeamChooseTaskDim, BoundsOfItemsBytesAndThreads) {
     for (const int64_t items : {int64_t{1}, int64_t{2}, int64_t{5}, int64_t{63}, kMany}) {
       EXPECT_EQ(choose_task_dim(items, kMany), std::min<int64_t>(items, count));
     }
-    // At least one task, also for nothing; few bytes do not pay for a second one.
+    // There is at least one task, even without work; a second task does not pay off for few bytes.
     EXPECT_EQ(choose_task_dim(0, 0), 1);
     EXPECT_EQ(choose_task_dim(0, kMany), 1);
     EXPECT_EQ(choose_task_dim(kMany, 0), 1);

@@ -43,7 +43,7 @@ std::vector<SolvedCase> mixed_calls(int64_t bytes = 24 << 10) {
   return calls;
 }
 
-// Those whose operators have the algorithm: without a device algorithm both are the native one.
+// The calls whose operators have the algorithm: without a device algorithm both are the native one.
 std::vector<SolvedCase> calls_of(const std::vector<SolvedCase>& calls, mluOpOmpAlgorithm_t algorithm) {
   std::vector<SolvedCase> those;
   std::ranges::copy_if(calls, std::back_inserter(those), [&](const SolvedCase& call) {
@@ -53,7 +53,7 @@ std::vector<SolvedCase> calls_of(const std::vector<SolvedCase>& calls, mluOpOmpA
   return those;
 }
 
-// The number of calls without these results. Several threads may call this at a time.
+// The number of calls with other results. Several threads may call this at a time.
 int failures_of(const std::vector<SolvedCase>& calls, mluOpHandle_t handle) {
   return static_cast<int>(
       std::ranges::count_if(calls, [&](const SolvedCase& call) { return !call.solved_by(handle); }));
@@ -62,8 +62,8 @@ int failures_of(const std::vector<SolvedCase>& calls, mluOpHandle_t handle) {
 constexpr size_t kHostThreads = 8;
 constexpr size_t kCalls = (kThreadSanitizer ? 800 : 10000) / kHostThreads;  // of each thread
 
-// The number of failures where each host thread makes `count` calls: with a handle of its own, whose algorithm
-// changes, and every second one with `shared`, unless it is null.
+// The number of failures if each host thread makes `count` calls: with its handle, whose algorithm changes, and
+// every second call with `shared`, unless it is null.
 int failures_of_threads(const std::vector<SolvedCase>& calls, size_t count, mluOpHandle_t shared) {
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;
@@ -84,7 +84,7 @@ int failures_of_threads(const std::vector<SolvedCase>& calls, size_t count, mluO
 
 TEST(TeamMixedCalls, AHandleForEachThread) { EXPECT_EQ(failures_of_threads(mixed_calls(), kCalls, nullptr), 0); }
 
-// Large enough for a native team of several tasks.
+// Sizes large enough for a native team of several tasks.
 TEST(TeamMixedCalls, OneHandleForAllThreads) {
   const std::vector<SolvedCase> calls = mixed_calls(96 << 10);
   for (const auto algorithm : kAlgorithms) {
@@ -106,7 +106,7 @@ TEST(TeamMixedCalls, ThreadCountChangesBetweenCalls) {
   }
 }
 
-// Each thread of a region, and of a region inside a region, calls with a handle of its own and with one for all. A
+// Each thread of a region, and of a region inside a region, calls with a private handle and with a shared one. A
 // team of such a call has one thread unless OpenMP may nest regions.
 TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
   constexpr struct { int outer, levels; } kRegions[] = {{1, 1}, {1, 3}, {2, 2}, {2, 3}};
@@ -118,8 +118,8 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
     const Handle shared(algorithm);
     for (const auto& region : kRegions) {
       const int outer = region.outer, levels = region.levels;
-      // Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp
-      // moves to another one, and reports races between the two.
+      // Nested teams are left out under ThreadSanitizer: libarcher loses the end of a nested team whose threads
+      // libomp moves to another team, and reports races between the two.
       if (kThreadSanitizer && levels > 1) continue;
       SCOPED_TRACE(std::to_string(outer) + " outer threads, " + std::to_string(levels) + " levels, " +
                    text_of(algorithm));
@@ -137,7 +137,7 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
   omp_set_max_active_levels(levels_before);
 }
 
-// A task of the caller may migrate between the threads of its team only where it waits, which no call does.
+// A task of the caller may migrate between the threads of its team only at waits; no call of the library waits.
 TEST(TeamMixedCalls, InTasksOfTheCaller) {
   const std::vector<SolvedCase> calls = mixed_calls();
   std::atomic<int> failures{0};
@@ -151,9 +151,9 @@ TEST(TeamMixedCalls, InTasksOfTheCaller) {
   EXPECT_EQ(failures, 0);
 }
 
-// Teams of 512 tasks, on a thread each and on two threads in turn: all operators, and one whose operands pay for
-// as many native tasks, 32 KiB of points in range each. The numbers are exact unless OMP_THREAD_LIMIT provides
-// fewer threads.
+// Teams of 512 tasks, on 512 threads and on two threads: all operators, and one operator whose operands are large
+// enough for 512 native tasks, 32 KiB of points in range each. The numbers are exact unless OMP_THREAD_LIMIT
+// provides fewer threads.
 TEST(TeamMixedCalls, ManyTasks) {
   MLUOP_LABELS(kSlow);
   constexpr int kManyTasks = kThreadSanitizer ? 64 : 512;

@@ -22,7 +22,7 @@ void take_all(std::vector<const std::byte*>* const& taken, int64_t begin, int64_
       task.nram.take<std::byte>("all", {static_cast<int64_t>(task.nram.capacity())});
 }
 
-// The tasks of one thread, which run in turn, have the same memory.
+// The tasks of one thread run in turn and use the same memory.
 TEST(TeamNram, EachThreadHasItsOwn) {
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "3");
   Context context;
@@ -60,7 +60,7 @@ TEST(TeamNram, MustBeReservedBeforeALaunch) {
   }
 }
 
-// The pool keeps its memory, and is as large as asked for.
+// The pool keeps its memory, and has the requested size.
 TEST(TeamNram, PoolIsReused) {
   Context context;
   context.configure();
@@ -73,7 +73,7 @@ TEST(TeamNram, PoolIsReused) {
   EXPECT_EQ(small.take<char>("first", {1}), memory);
 }
 
-// 64 GiB of NRAM: the call succeeds if the system overcommits memory, and fails without changes otherwise.
+// 64 GiB of NRAM: the call succeeds if the system overcommits memory; otherwise it fails and changes no tensor.
 TEST(TeamNram, ExceedsTheMachine) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers allocate shadow memory";
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1048576");

@@ -1,5 +1,5 @@
 // The environment variables of OpenMP, which its runtimes read when the process starts: entries of ctest set them.
-// Checks that a variable is in effect, so that the other tests of its entry run as the entry states.
+// The tests check that each variable is in effect, so that the other tests of the entry run with it.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ TEST(TeamOpenmpSettings, AreInEffect) {
     EXPECT_EQ(omp_get_proc_bind(), binding == "close" ? omp_proc_bind_close : omp_proc_bind_spread);
   }
   if (stack.empty()) return;
-  // In KiB here. The runtime and the sanitizer add memory of their own.
+  // The variable is in KiB. The runtime and the sanitizer add memory.
   const size_t expected = std::strtoull(stack.c_str(), nullptr, 10) * 1024;
   size_t found = 0;
 #pragma omp parallel num_threads(2)

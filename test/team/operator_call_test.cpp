@@ -29,7 +29,7 @@ class TeamOperatorCall : public ::testing::Test {
  protected:
   using Body = std::function<void(Call&)>;
 
-  // Runs `body` as an operator. Expects that it fails with the message, or that it succeeds: "".
+  // Runs `body` as an operator. Requires that it fails with the message, or succeeds if the message is "".
   void expect(const std::string& message, const Body& body, mluOpStatus_t failure = MLUOP_STATUS_BAD_PARAM) {
     SCOPED_TRACE(message);
     EXPECT_EQ(run_operator("example", &context_, body), message.empty() ? MLUOP_STATUS_SUCCESS : failure);
@@ -114,7 +114,7 @@ TEST_F(TeamOperatorCall, CallsThatReadNothing) {
     call.check_tensors();
     EXPECT_EQ(call.workspace(nullptr, 0, 100).capacity(), 0U);
   });
-  expect("sums overlaps counts, expected memory of its own", [&](Call& call) {
+  expect("sums overlaps counts, expected disjoint memory", [&](Call& call) {
     declare(call, data, data + 5);
     call.check_tensors();
   });
@@ -174,7 +174,7 @@ TEST_F(TeamOperatorCall, Overlap) {
   };
   const struct {
     std::vector<Tensor> tensors;
-    const char* pair;  // that overlaps, or ""
+    const char* pair;  // the overlapping pair, or ""
   } kTable[] = {
       {{{"in", 8, 8}, {"out", 0, 8}}, ""},  // adjacent, output first
       {{{"in", 0, 8}, {"out", 8, 8}}, ""},  // adjacent, input first
@@ -196,7 +196,7 @@ TEST_F(TeamOperatorCall, Overlap) {
   uint8_t memory[64];
   for (const auto& row : kTable) {
     SCOPED_TRACE(&row - kTable);
-    const std::string message = row.pair + std::string(", expected memory of its own");
+    const std::string message = row.pair + std::string(", expected disjoint memory");
     expect(row.pair[0] == '\0' ? "" : message, [&](Call& call) {
       std::deque<TensorDescriptor> descs;
       for (const auto& [name, begin, bytes] : row.tensors) {
@@ -212,7 +212,7 @@ TEST_F(TeamOperatorCall, Overlap) {
   }
   const int64_t counts[2] = {};
   const auto sixteen = tensor({16}, MLUOP_DTYPE_UINT8);
-  expect("out overlaps counts, expected memory of its own", [&](Call& call) {
+  expect("out overlaps counts, expected disjoint memory", [&](Call& call) {
     call.host_array("counts", counts, 2);
     call.output("out", &sixteen, const_cast<int64_t*>(counts), MLUOP_DTYPE_UINT8, kArray, {16});
     call.check_tensors();
@@ -222,7 +222,7 @@ TEST_F(TeamOperatorCall, Overlap) {
 TEST_F(TeamOperatorCall, Workspace) {
   alignas(64) uint8_t memory[512];
   const auto eight = tensor({8}, MLUOP_DTYPE_UINT8);
-  // An input in bytes [0, 8), an output in [8, 16).
+  // An input in bytes [0, 8), an output in bytes [8, 16).
   const auto with_workspace = [&](void* workspace, size_t size, size_t needed) {
     return [=, &eight, &memory](Call& call) {
       call.input("in", &eight, memory, MLUOP_DTYPE_UINT8, kArray, {8});
@@ -235,13 +235,13 @@ TEST_F(TeamOperatorCall, Workspace) {
   expect("", with_workspace(memory + 16, SIZE_MAX, 100));
   expect("workspace_size is 99, expected at least 100", with_workspace(memory + 16, 99, 100));
   expect("workspace is null", with_workspace(nullptr, 100, 100));
-  expect("workspace overlaps in, expected memory of its own", with_workspace(memory + 7, 100, 1));
-  expect("out overlaps workspace, expected memory of its own", with_workspace(memory + 15, 100, 100));
-  // A workspace that is not needed may be null or share memory with an input, but not with an output.
+  expect("workspace overlaps in, expected disjoint memory", with_workspace(memory + 7, 100, 1));
+  expect("out overlaps workspace, expected disjoint memory", with_workspace(memory + 15, 100, 100));
+  // If the operator needs no workspace, it may be null or share memory with an input, but not with an output.
   expect("", with_workspace(nullptr, 0, 0));
   expect("workspace is null", with_workspace(nullptr, 100, 0));
   expect("", with_workspace(memory, 8, 0));
-  expect("out overlaps workspace, expected memory of its own", with_workspace(memory, 9, 0));
+  expect("out overlaps workspace, expected disjoint memory", with_workspace(memory, 9, 0));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Under AddressSanitizer, accesses to scratch memory outside the buffers of the present task or call are reported.
+// Under AddressSanitizer, accesses to scratch memory outside the buffers of the current task or call are reported.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void expect_stale_tiles(const std::vector<Seen>& seen) {
   }
 }
 
-// A thread that runs several tasks or chunks: each finds the buffers of the previous ones poisoned.
+// A thread runs several tasks or chunks: each finds the buffers of the previous tasks poisoned.
 TEST_F(TeamPoison, NramOfEarlierTasks) {
   TeamContext context(1);
   std::vector<Seen> tasks(5);
@@ -53,7 +53,7 @@ TEST_F(TeamPoison, NramOfEarlierTasks) {
   expect_stale_tiles(chunks);
 }
 
-// The NRAM of each thread ends before that of the next.
+// The NRAM of each thread ends before the NRAM of the next thread.
 TEST_F(TeamPoison, NramOfOtherThreads) {
   TeamContext context(3);
   std::vector<Arena> arenas;
@@ -81,7 +81,7 @@ TEST_F(TeamPoison, PoolAfterTheCall) {
   }
 }
 
-// The workspace is accessible after a call that succeeds and after one that fails, at any address.
+// The workspace is accessible after a successful and after a failing call, at any address.
 TEST_F(TeamPoison, WorkspaceIsTheCallersAfterTheCall) {
   Context context;
   for (const size_t offset : {0, 1, 31, 63}) {

@@ -12,12 +12,12 @@
 namespace mluop::test {
 namespace {
 
-// A task has the work items that it gets if these are dealt to the tasks in turn, but contiguous ones.
+// A task has as many work items as if they were dealt to the tasks in turn, but its work items are contiguous.
 TEST(TeamSplit, Shares) {
   constexpr int64_t kLarge = int64_t{1} << 62;
   std::vector<int64_t> totals(41);
   std::iota(totals.begin(), totals.end(), 0);
-  // Their product with a taskId exceeds int64_t.
+  // The product of these totals with a taskId exceeds int64_t.
   totals.insert(totals.end(), {kLarge - 1, kLarge, kLarge + 1, INT64_MAX});
   for (const int64_t total : totals) {
     for (const int task_dim : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 64, 1003}) {
@@ -43,7 +43,7 @@ struct Tile {
 };
 
 TEST(TeamFitTile, LargestCountThatFits) {
-  // The last: exactly the capacity fits.
+  // The last capacity fits exactly.
   for (const size_t capacity : {size_t{1} << 10, size_t{2} << 10, size_t{3} << 10, size_t{7} << 10,
                                 size_t{64} << 10, size_t{640} << 10, bytes_of<Tile>(1, 100)}) {
     Context context;

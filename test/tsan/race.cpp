@@ -1,5 +1,6 @@
-// Launches a team in which tasks write memory: argument "ordered": each its own element, which the caller reads
-// after the launch; "store" and "memset": all the same elements, a race that ThreadSanitizer must report.
+// Launches a team whose tasks write memory. Argument "ordered": each task writes its element, which the caller
+// reads after the launch; "store" and "memset": all tasks write the same elements, a race that ThreadSanitizer
+// must report.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 using Box = std::array<float, 7>;  // x, y, z, dx, dy, dz, yaw
 using Point = std::array<float, 3>;
 
-// Boxes of a scene, and points in them, near their faces and elsewhere.
+// The boxes of a scene, and points in them, near their faces and elsewhere.
 class Scene {
  public:
   explicit Scene(const Recipe& r) : random_(r.seed), has_specials_(r["specials"] != 0) {}
@@ -32,7 +32,8 @@ class Scene {
             turn < 4 ? kYaws[turn] : between(-4, 4)};
   }
 
-  // One of 4 anywhere; each other coordinate is on a face, about the margin of 1e-5 from it, or between the faces.
+  // One of four points is anywhere; the coordinates of the others are on a face, about the margin of 1e-5 from it,
+  // or between the faces.
   Point point_of(const Box& box) {
     constexpr float kOffsets[] = {0, 1e-7F, -1e-7F, 9e-6F, 1.1e-5F, -1.1e-5F};
     if (random_.below(4) == 0) return {between(-16, 16), between(-16, 16), between(-4, 8)};
@@ -43,7 +44,7 @@ class Scene {
       local[dim] = at_face ? half + kOffsets[random_.below(std::size(kOffsets))] : between(-half, half);
       if (random_.below(2) == 0) local[dim] = -local[dim];
     }
-    // z is that of the center for one rule, of the bottom for the other.
+    // z is the center for one rule, the bottom for the other.
     const float c = std::cos(box[6]), s = std::sin(box[6]), base = random_.below(2) == 0 ? 0 : box[5] / 2;
     return {box[0] + local[0] * c - local[1] * s, box[1] + local[0] * s + local[1] * c, box[2] + base + local[2]};
   }

@@ -5,8 +5,8 @@
 
 namespace mluop::cases {
 
-// Sizes of the generator: whether points and boxes have NaN, infinity, 0 and -1 among their numbers; whether all
-// numbers are random.
+// Sizes of the generator: whether numbers of points and boxes include NaN, infinity, 0 and -1; whether all numbers
+// are random.
 inline const SizeRule kSpecials = {"specials", 0, 0, 1, false};
 inline const SizeRule kUniform = {"uniform", 0, 0, 1, false};
 

@@ -9,13 +9,13 @@ using Kept = std::vector<int64_t>;
 
 constexpr size_t kPairs = 2;
 
-// Rows of the input and of the output.
+// A pair of an input row and an output row.
 struct Pair {
   size_t offset;
   int32_t rows[2];
 };
 
-// The pairs that the case counts in indice_num.
+// The pairs of the case, as counted by indice_num.
 std::vector<Pair> pairs_of(const Case& c) {
   const std::vector<int64_t>& counts = c.parameters.list("indice_num");
   const auto values = values_of<int32_t>(c.inputs[kPairs]);
@@ -44,13 +44,13 @@ void set_pairs(Case& c, const std::vector<Pair>& pairs, int64_t L) {
   c.parameters.set("indice_num", counts);
 }
 
-// Keeps the pairs with rows among `kept` (side 0: of the input, 1: of the output), renumbered to positions there.
+// Keeps the pairs whose rows are among `kept` (side 0: input rows, 1: output rows), renumbered to positions in it.
 void keep_rows(Case& c, size_t side, const Kept& kept, int64_t L) {
   const std::map<int32_t, int32_t> positions = positions_of(kept);
   std::vector<Pair> pairs;
   for (Pair pair : pairs_of(c)) {
     const auto found = positions.find(pair.rows[side]);
-    // A negative index marks a pair that is skipped.
+    // A negative index marks a skipped pair.
     if (found == positions.end() && pair.rows[side] >= 0) continue;
     if (found != positions.end()) pair.rows[side] = found->second;
     pairs.push_back(pair);

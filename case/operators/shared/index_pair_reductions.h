@@ -9,7 +9,7 @@
 
 namespace mluop::cases {
 
-// The dimensions of filters of any layout.
+// Positions of the dimensions of filters in any layout.
 struct FilterDims {
   size_t first_offset, Ci, Co;
 };
@@ -20,12 +20,12 @@ inline FilterDims filter_dims(const Tensor& filters) { return filter_dims(filter
 using ResultDims = std::vector<std::pair<size_t, int>>;  // Reduction::result_dims
 
 Reduction pairs_reduction();
-// The rows of features (side 0), which are as many as indice_pairs has places. input: whether features are an
+// The rows of features (side 0), equal in number to the places of indice_pairs. input: whether features are an
 // input.
 Reduction input_rows_reduction(bool input, const ResultDims& result_dims = {});
-// The rows of output_grad, which is that input, or of features_out.
+// The rows of output_grad, if `input` names it, or of features_out.
 Reduction output_rows_reduction(std::optional<size_t> input, const ResultDims& result_dims = {});
-// Channels: of filters, the second input, and of an input [rows, channels] that has them.
+// Channels of filters (the second input) and of an input [rows, channels] that has them.
 Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input,
                              const ResultDims& result_dims = {});
 

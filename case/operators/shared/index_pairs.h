@@ -1,4 +1,4 @@
-// Index pairs: what the operators on them share.
+// Shared by the operators on index pairs.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace mluop::cases {
 
-// indice_num, with a number for each offset: the library reads dim 0 of the tensor `pairs` of them. Never null,
-// which the library refuses.
+// indice_num, with a number for each offset: the library reads as many numbers as dim 0 of the tensor `pairs`.
+// Never null, which the library rejects.
 inline const int64_t* indice_num(const Arguments& a, size_t pairs) {
   static constexpr int64_t kNone = 0;
   const std::vector<int64_t>& numbers = a.parameters->list("indice_num");

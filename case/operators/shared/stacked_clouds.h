@@ -1,5 +1,4 @@
-// Stacked clouds: the rows of a cloud follow those of the cloud before, and a tensor of counts says how many each
-// has.
+// Stacked clouds: the rows of all clouds, one cloud after another, and a tensor with the number of rows of each.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@
 
 namespace mluop::cases {
 
-// Counts of `clouds` clouds that have `rows` rows together, some of them none.
+// Counts of `clouds` clouds with `rows` rows in total; some clouds are empty.
 Tensor draw_counts(const std::string& id, int64_t clouds, int64_t rows, int32_t seed);
 
-// Slices the rows of the input `rows`, whose counts are the input `counts`. result_dims: of the Reduction.
+// Slices the rows of the input `rows`, whose counts are the input `counts`. result_dims: as in Reduction.
 Reduction cloud_rows_reduction(const std::string& name, size_t rows, size_t counts,
                                std::vector<std::pair<size_t, int>> result_dims = {});
 

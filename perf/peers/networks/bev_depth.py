@@ -60,7 +60,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     limits = torch.tensor(cells, dtype=torch.int32)
 
     def rows() -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns whether each point has a cell, and its row of the output, of points without one a spare row."""
+        """Returns whether each point has a cell, and its row of the output, without a cell, a spare row."""
         inside = ((geom_xyz >= 0) & (geom_xyz < limits)).all(2)
         x, y, _ = geom_xyz.long().unbind(2)
         row = (torch.arange(batches).unsqueeze(1) * cells[1] + y) * cells[0] + x
@@ -83,7 +83,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return sums.scatter_add(0, index, features.view(-1, shape[3]))[:-1].view(shape)
 
     def run(add: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], Outputs]:
-        """Of the products of depths and context, a tensor of the points."""
+        """Pools the products of depths and context, materialized for all points."""
         return _run(inputs, lambda depths, context: add(_products(depths, context).view(batches, -1, shape[3])))
 
     return [

@@ -109,7 +109,7 @@ def _spconv(inputs: Inputs) -> list[Peer]:
         return output[order], sites[order], *gradients[:1], *filters
 
     run = _run(inputs, [features, *(module.weight for module in modules)], encode)
-    # Its threads have data races: with several threads some elements are wrong.
+    # spconv has data races: with several threads, some elements are wrong.
     return [Peer("spconv, Native", run, idiomatic=True, canonical=canonical, may_differ=True)]
 
 

@@ -90,7 +90,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return torch.stack((z, y, x), 1).int(), voxel_of, counts
 
     def each_layer() -> Scatter:
-        """As mmcv, which finds the voxels in each call."""
+        """Finds the voxels in each call, as mmcv does."""
 
         def scatter(reduction: str, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
             voxels, voxel_of, counts = unique_of_rows()

@@ -19,7 +19,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     depth, features, *ranks = (inputs[name] for name in NAMES)
     cells = inputs["num_cells"].item()
 
-    # Half tensors are added in half, those of bfloat16 in bfloat16, whose sums exceed the tolerance.
+    # Adds in the type of the tensor; sums in bfloat16 exceed the tolerance.
     def index_add() -> Outputs:
         kept = ranks[2] >= 0
         of_depth, of_feat, cell = (each[kept] for each in ranks)

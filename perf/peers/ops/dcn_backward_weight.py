@@ -14,7 +14,7 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: torch.ops.mluop_omp.deform_conv2d_backward_weight(*arguments))
 
 
-# The samples are not kept by forward passes that are checkpointed, as mmcv's.
+# Checkpointed forward passes, as in mmcv, do not keep the samples.
 def peers(inputs: Inputs) -> list[Peer]:
     grad, image, offset, mask = contiguous(nchw(inputs, *NAMES))
     groups, parts = groups_of(inputs)

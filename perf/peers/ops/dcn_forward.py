@@ -1,4 +1,4 @@
-"""Deformable convolution forward (mmcv), of filters of 3 x 3 with a padding of 1."""
+"""Deformable convolution forward (mmcv), with 3 x 3 filters and a padding of 1."""
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +16,7 @@ VECTORS = ((1, 1), (1, 1), (1, 1))  # stride, padding, dilation
 
 
 def nchw(inputs: Inputs, *names: str) -> Tensors:
-    """Returns tensors in the memory format of the case, which is channels_last; None for one without elements."""
+    """Returns tensors in the memory format of the case, channels_last; None for an empty tensor."""
     tensors = (inputs[name] for name in names)
     return tuple(each.permute(0, 3, 1, 2) if each.numel() > 0 else None for each in tensors)
 
@@ -55,7 +55,7 @@ def convolved(
     groups: int,
     parts: int,
 ) -> torch.Tensor:
-    """A product of matrices of the samples."""
+    """One matrix product of the samples and the filters."""
     (N, C, H, W), Co = image.shape, len(weight)
     columns = sampled(image, offset, mask, parts).view(N, groups, C // groups * 9, H * W)
     output = (weight.view(groups, Co // groups, -1) @ columns).view(N, Co, H, W)
@@ -74,7 +74,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     groups, parts = groups_of(inputs)
 
     def by_offset() -> Outputs:
-        """A convolution of 1 x 1 of each offset."""
+        """A 1 x 1 convolution for each offset."""
         samples = sampled(image, offset, mask, parts)
         output = bias.view(-1, 1, 1)
         for k in range(9):

@@ -22,11 +22,11 @@ def peers(inputs: Inputs) -> list[Peer]:
     ones = torch.ones_like(loss)
 
     def derivative(p: torch.Tensor) -> torch.Tensor:
-        """That of the background; of a target, it is the one of 1 - p."""
+        """Returns the derivative for background; for a target, it is called with 1 - p."""
         return p**gamma * (p - gamma * (1 - p) * torch.log1p(-p))
 
     def of_targets() -> Outputs:
-        """All as those of the background, then those of the targets anew."""
+        """Computes all elements as background, then overwrites the targets."""
         grad = derivative(input.sigmoid()).mul_(1 - alpha)
         grad[row, column] = derivative(input[row, column].neg().sigmoid()).mul_(-alpha)
         return (grad if weight is None else grad.mul_(weights_of_rows(target, weight)),)

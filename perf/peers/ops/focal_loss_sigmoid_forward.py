@@ -18,7 +18,7 @@ def arguments_of(inputs: Inputs) -> Arguments:
 def by_one_hot(
     input: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, gamma: float, alpha: float
 ) -> torch.Tensor:
-    """The formula of mmdetection; of a target of C, the background, the row of classes is 0."""
+    """The formula of mmdetection; for target C, the background, the row of classes is 0."""
     classes = input.shape[1]
     label = F.one_hot(target.long(), classes + 1)[:, :classes].to(input.dtype)
     p = input.sigmoid()
@@ -45,7 +45,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     column = target[row].long()
 
     def of_targets() -> tuple[torch.Tensor]:
-        """All as those of the background, then those of the targets anew."""
+        """Computes all elements as background, then overwrites the targets."""
         loss = F.softplus(input).mul_(input.sigmoid().pow_(gamma)).mul_(1 - alpha)
         x = input[row, column]
         loss[row, column] = alpha * x.neg().sigmoid().pow_(gamma) * F.softplus(-x)

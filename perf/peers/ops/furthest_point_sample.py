@@ -16,7 +16,7 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: (mt.furthest_point_sample(points, samples),))
 
 
-# Peers choose any of the points that are equally far.
+# Peers choose any of the points at equal distances.
 def peers(inputs: Inputs) -> list[Peer]:
     points, samples = inputs["points"], inputs["samples"].item()
 

@@ -34,7 +34,7 @@ def _spconv(inputs: Inputs) -> list[Peer]:
         )  # fmt: skip
         return pairs, out_indices, num
 
-    # It numbers outputs as they come, and stores half of the pairs of a submanifold convolution.
+    # spconv numbers outputs in order of occurrence, and stores half of the pairs of a submanifold convolution.
     return [Peer("spconv, Native", run, idiomatic=True, may_differ=True)]
 
 

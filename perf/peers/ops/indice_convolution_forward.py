@@ -33,7 +33,7 @@ def _spconv(inputs: Inputs) -> list[Peer]:
         algo = ConvAlgo.Native
         return (indice_conv(inputs["features"], filters, pairs, num, num_act_out, False, sub_m, algo),)
 
-    # Its threads have data races: with several threads some elements are wrong.
+    # spconv has data races: with several threads, some elements are wrong.
     return [Peer("spconv, Native", run, idiomatic=True, may_differ=True)]
 
 

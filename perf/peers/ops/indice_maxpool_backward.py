@@ -22,7 +22,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     numbers = torch.arange(sites + 1, dtype=torch.int32)
 
     def passed(rows: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-        """The gradients of the outputs whose maximum is that of the row."""
+        """Returns the gradients of the outputs whose maximum equals the row."""
         is_maximum = features.index_select(0, rows) == maxima.index_select(0, outputs)
         return torch.where(is_maximum, grad.index_select(0, outputs), 0)
 

@@ -16,7 +16,7 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: mt.knn(*arguments)[:1])
 
 
-# Peers return squared distances: of equal ones, they take any.
+# Peers return squared distances and choose any of equal ones.
 def peers(inputs: Inputs) -> list[Peer]:
     xyz, new_xyz, k = inputs["xyz"], inputs["new_xyz"], int(inputs["k"])
 

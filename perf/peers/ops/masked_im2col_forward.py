@@ -41,7 +41,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return (rows * padded_width + (offsets_w.view(1, -1, 1) + mask_w)).view(-1)
 
     def unfold() -> Outputs:
-        # The index of a window is that of its first pixel in the padded plane, as for masks.
+        # The index of a window is the index of its first pixel in the padded plane, as for masks.
         all_columns = F.unfold(feature, (kernel_h, kernel_w), padding=(pad_h, pad_w))[0]
         return (all_columns[:, mask_h * (padded_width - kernel_w + 1) + mask_w],)
 

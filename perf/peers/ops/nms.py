@@ -1,4 +1,4 @@
-"""NMS of boxes whose sides are parallel to the axes (mmcv, torchvision), and of 3-D boxes (mmcv)."""
+"""NMS of axis-aligned boxes (mmcv, torchvision) and of 3-D boxes (mmcv)."""
 
 import torch
 
@@ -7,7 +7,7 @@ from peer import Inputs, Outputs, Peer
 
 try:
     import torchvision
-except (ImportError, RuntimeError):  # its wheel is of another version of PyTorch
+except (ImportError, RuntimeError):  # its wheel is for another version of PyTorch
     torchvision = None
 
 
@@ -23,7 +23,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     boxes, scores, threshold = inputs["boxes"], inputs["confidence"], float(inputs["iou_threshold"])
 
     def greedy() -> Outputs:
-        """Compares each box that is kept with all that are left."""
+        """Compares each kept box with all remaining boxes."""
         order, keep = scores.sort(descending=True, stable=True).indices, []
         areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
         while len(order) > 0:

@@ -16,7 +16,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     boxes, scores, threshold = inputs["boxes"], inputs["scores"], float(inputs["iou_threshold"])
 
     def greedy() -> Outputs:
-        """Intersects each box that is kept with those that a tree of bounding boxes finds."""
+        """Intersects each kept box with the boxes that a tree of bounding boxes finds."""
         shapes = polygons(boxes)
         areas, tree = shapely.area(shapes), shapely.STRtree(shapes)
         alive, keep = torch.ones(len(boxes), dtype=torch.bool).numpy(), []

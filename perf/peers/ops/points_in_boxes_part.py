@@ -7,8 +7,8 @@ from peer import Inputs, Outputs, Peer
 
 
 def located(points: torch.Tensor, boxes: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Of each point [..., N, 3] and box [..., M, 7]: its coordinates along the axes of the box, from the center of
-    the bottom, and whether it is inside."""
+    """Returns, for each point [..., N, 3] and box [..., M, 7], the coordinates of the point along the axes of the box,
+    from the center of the bottom, and whether it is inside."""
     x, y, z, dx, dy, dz, yaw = boxes.unsqueeze(-3).unbind(-1)
     px, py, pz = (each.unsqueeze(-1) for each in points.unbind(-1))
     cos, sin = yaw.cos(), yaw.sin()

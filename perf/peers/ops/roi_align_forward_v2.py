@@ -10,7 +10,7 @@ from peer import Inputs, Outputs, Peer
 
 try:
     import torchvision
-except (ImportError, RuntimeError):  # its wheel is of another version of PyTorch
+except (ImportError, RuntimeError):  # its wheel is for another version of PyTorch
     torchvision = None
 
 METHODS = ("max", "mean")  # by the value of pool_method
@@ -92,7 +92,7 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: mt.roi_align(*arguments)[:count])
 
 
-# Maxima of nearly equal samples may be at another of them.
+# Among nearly equal samples, the position of the maximum may differ.
 def peers(inputs: Inputs) -> list[Peer]:
     image, rois = in_memory_format(inputs["input"], inputs).contiguous(), inputs["boxes"]
     method, size = METHODS[inputs["pool_mode"].item()], inputs["output_size"].tolist()

@@ -1,4 +1,4 @@
-"""RoI-aware pooling backward (Part-A2), of what the forward call has written."""
+"""RoI-aware pooling backward (Part-A2), on the outputs of a forward call."""
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return torch.zeros(points + 1, channels)
 
     def scatter_add() -> Outputs:
-        """Voxels without points have a row of their own."""
+        """Maps voxels without points to a spare row."""
         index = torch.where(argmax < 0, points, argmax).long()
         return (zeros().scatter_add_(0, index, grad)[:-1],)
 

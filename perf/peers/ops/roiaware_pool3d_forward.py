@@ -69,7 +69,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return shaped(outputs)
 
     def all_members() -> tuple[torch.Tensor, torch.Tensor]:
-        """Of a few boxes at once, as caches hold."""
+        """Processes as many boxes at once as fit in the caches."""
         chunks = [members(chunk) for chunk in rois.split(4)]
         voxels = [voxel + i * 4 * voxels_of_roi for i, (_, voxel) in enumerate(chunks)]
         return torch.cat([point for point, _ in chunks]), torch.cat(voxels)

@@ -31,7 +31,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return pooled, is_empty
 
     def all_boxes() -> Outputs:
-        """A row of zeros follows those of the points."""
+        """Appends a row of zeros to the rows of the points."""
         pooled, is_empty = torch.empty(shape), torch.empty(shape[:2], dtype=torch.int32)
         for b, row in enumerate(torch.cat((points, features), 2)):
             inside = torch.cat([located(points[b], chunk)[3].t() for chunk in boxes[b].split(4)])

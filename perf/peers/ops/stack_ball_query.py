@@ -47,7 +47,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return (torch.cat(rows),)
 
     def nonzero() -> Outputs:
-        """In chunks of centers that caches hold."""
+        """Works in chunks of centers that fit in the caches."""
         rows = []
         for c, cloud in zip(centers, clouds):
             for chunk in c.split(64):

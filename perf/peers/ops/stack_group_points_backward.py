@@ -18,7 +18,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     grad, counts = inputs["grad_output"], inputs["features_batch_cnt"]
     features, channels, dtype = counts.sum().item(), grad.shape[1], grad.dtype
 
-    # Idiomatic: half tensors are added in half, those of bfloat16 in bfloat16.
+    # Idiomatic: adds in the type of the tensor.
     def index_add() -> Outputs:
         rows = grad.transpose(1, 2).reshape(-1, channels)
         sums = torch.zeros(features, channels, dtype=dtype)

@@ -7,7 +7,7 @@ from peer import Inputs, Outputs, Peer
 
 
 def global_indices(inputs: Inputs, counts: torch.Tensor) -> torch.Tensor:
-    """The rows of all clouds that groups name by those of their own, of clouds of `counts` rows."""
+    """Converts row numbers in the cloud of each group to row numbers in all clouds, which have `counts` rows."""
     starts = (counts.cumsum(0) - counts).int()
     return inputs["indices"] + starts.repeat_interleave(inputs["indices_batch_cnt"]).unsqueeze(1)
 

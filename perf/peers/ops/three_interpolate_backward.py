@@ -22,7 +22,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     all_rows = torch.arange(batches * features + 1, dtype=torch.int32)
     point_starts = torch.arange(points + 1, dtype=torch.int32) * 3
 
-    # Idiomatic: half tensors are added in half, those of bfloat16 in bfloat16.
+    # Idiomatic: adds in the type of the tensor.
     def scatter_add() -> Outputs:
         products = grad_output.unsqueeze(-1) * weights.unsqueeze(1)
         index = indices_long.view(batches, 1, -1).expand(-1, channels, -1)

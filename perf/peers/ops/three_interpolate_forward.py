@@ -19,7 +19,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     indices_long = indices.long()
     first_row = torch.arange(batches, dtype=torch.int32).view(-1, 1, 1) * count
 
-    # Idiomatic: half tensors are added in half, those of bfloat16 in bfloat16.
+    # Idiomatic: adds in the type of the tensor.
     def gather() -> Outputs:
         index = indices_long.view(batches, 1, -1).expand(-1, channels, -1)
         neighbours = features.gather(2, index).view(batches, channels, points, 3)

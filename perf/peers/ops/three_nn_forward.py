@@ -15,7 +15,7 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: mt.three_nn(inputs["unknown"], inputs["known"])[:1])
 
 
-# Peers return squared distances: of equal ones, they take any.
+# Peers return squared distances and choose any of equal ones.
 def peers(inputs: Inputs) -> list[Peer]:
     unknown, known = inputs["unknown"], inputs["known"]
     dtype = unknown.dtype

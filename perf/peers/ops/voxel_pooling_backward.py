@@ -22,13 +22,13 @@ def peers(inputs: Inputs) -> list[Peer]:
     reused = torch.empty(memo.shape[0] * memo.shape[1], channels, dtype=bits.dtype)
 
     def cells() -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns whether each point has a cell, and the cell, of points without one the first."""
+        """Returns whether each point has a cell, and its cell; without one, the first cell."""
         batch, y, x = memo.view(-1, 3).unbind(-1)
         kept = batch >= 0
         return kept, torch.where(kept, (batch * num_y + y) * num_x + x, 0)
 
     def mask_index() -> Outputs:
-        # As BEVDepth, which permutes the gradient.
+        # Permutes the gradient, as BEVDepth does.
         kept = (memo != -1)[..., 0]
         batch, y, x = memo[kept].long().unbind(-1)
         grad_input = torch.zeros(shape, dtype=bits.dtype)

@@ -48,7 +48,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     def pooled(sums: torch.Tensor) -> torch.Tensor:
         return sums.to(dtype).view(batches, num_y, num_x, channels)
 
-    # Half and bfloat16 are added in fp32: their own sums of many points would exceed the tolerance.
+    # Half and bfloat16 are added in fp32: sums of many points in 16 bits would exceed the tolerance.
     def mask_index_add() -> Outputs:
         inside, cell, memo = locate()
         sums = torch.zeros(cells, channels)

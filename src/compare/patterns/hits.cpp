@@ -10,7 +10,7 @@
 namespace mluop::compare {
 namespace {
 
-// What each task finds.
+// The result of one task.
 struct TaskHits {
   std::vector<int64_t> borders;
   uint32_t traits;
@@ -25,7 +25,7 @@ struct HitArgs {
   std::vector<TaskHits>& tasks;
 };
 
-// Adds the indices of element i.
+// Records the indices of element i.
 void locate(const HitArgs& args, int64_t i, TaskHits& found) {
   const std::span<const int64_t> dims = args.problem.dims;
   size_t border = 0;
@@ -56,7 +56,8 @@ void find_in_blocks(const HitArgs& args, int64_t begin, int64_t end, Task& task)
   }
 }
 
-// That of the worst element: its b is the largest, if the errors are a multiple of b. 0 of few elements.
+// The factor of the worst element, which has the largest b if errors are a multiple of b. 0 if there are few
+// elements.
 double factor_of(const Problem& problem) {
   constexpr int64_t kSeveral = 4;
   const mluOpOmpWrongElement_t& worst = problem.measured.worst.front();
@@ -97,7 +98,7 @@ Hits find_hits(const Problem& problem) {
 }
 
 std::string common_trait(const Problem& problem, const Hits& hits) {
-  // Numbers such as 1 and 0.5 are values of every type.
+  // Every type can represent small numbers such as 1 and 0.5, so a few elements prove nothing.
   constexpr int64_t kEnough = 8;
   constexpr std::pair<Trait, const char*> kTexts[] = {
       {kIsNaN, "each is NaN"},

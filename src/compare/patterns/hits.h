@@ -1,5 +1,5 @@
-// Which indices of each dimension have wrong elements, how many of these lie at borders, and what all of them have
-// in common.
+// The indices of each dimension that have wrong elements, the number of wrong elements at borders, and the traits
+// that all wrong elements share.
 #pragma once
 
 #include <bit>
@@ -22,15 +22,16 @@ struct Hits {
     }
   }
 
-  // A bit for each index of a dimension. Dimensions without bits: unknown.
+  // A bit for each index of a dimension; empty for dimensions that were not recorded.
   std::vector<std::vector<uint64_t>> bits;
-  // The wrong elements by the set of dimensions, of 3 and more indices, whose first or last index they have.
+  // Number of wrong elements for each set of dimensions (with at least 3 indices) in which their index is the
+  // first or last.
   std::vector<int64_t> borders;
-  uint32_t traits;  // of all wrong elements; see traits.h
-  double factor;    // that of kIsScaled
+  uint32_t traits;  // shared by all wrong elements; see traits.h
+  double factor;    // factor of kIsScaled
 };
 
-// If all are wrong, without indices and borders.
+// The hits if all elements are wrong; without indices and borders.
 Hits find_hits(const Problem& problem);
 
 // "each is NaN", "each is 2 times what is expected"; "" if the wrong elements have nothing in common.

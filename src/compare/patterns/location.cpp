@@ -10,13 +10,13 @@ namespace {
 
 constexpr size_t kMaxListed = 8;
 
-// Whether elements at random would not all be among `share` of all.
+// Whether `count` random elements would be unlikely to all lie in this share of the tensor.
 bool is_significant(int64_t count, double share) {
   constexpr double kOddsAgainst = 1000;
   return -static_cast<double>(count) * std::log(share) >= std::log(kOddsAgainst);
 }
 
-// A dimension by its indices that have wrong elements.
+// A dimension, described by its indices with wrong elements.
 struct Axis {
   Axis(const Problem& problem, const Hits& found, size_t of_dim)
       : name(problem.name_of_dim(of_dim)),
@@ -38,7 +38,7 @@ struct Axis {
   size_t dim;
   int64_t extent, slice;
   int64_t hits = 0, first = 0, last = 0;
-  int64_t distance = 0;         // the greatest common divisor of the distances between hits
+  int64_t distance = 0;         // greatest common divisor of the distances between hits
   std::vector<int64_t> listed;  // the first hits
 };
 
@@ -49,7 +49,7 @@ std::string list_of(const Axis& axis) {
   return axis.hits > static_cast<int64_t>(axis.listed.size()) ? list + ", ..." : list;
 }
 
-// One index of an axis, if it is the only such axis.
+// "one channel: ..." if exactly one axis has a single hit.
 std::string one_index(const std::vector<Axis>& axes, int64_t count) {
   const Axis* found = nullptr;
   for (const Axis& axis : axes) {
@@ -58,7 +58,7 @@ std::string one_index(const std::vector<Axis>& axes, int64_t count) {
     found = &axis;
   }
   if (found == nullptr || count < 2) return "";
-  // The index of the first element is any.
+  // The first element may have any index, so it does not count.
   if (count != found->slice && !is_significant(count - 1, 1 / static_cast<double>(found->extent))) return "";
   return text("one ", found->name, ": ", found->first, " of ", found->extent, found->dim_text(),
               of_its(count, found->slice, "its"));
@@ -81,7 +81,7 @@ std::string tile(const std::vector<Axis>& axes, int64_t count, size_t rank) {
   return text("a tile: [", box, ']', of_its(count, volume, "its"));
 }
 
-// First and last indices of several dimensions, the fewest that have all wrong elements.
+// First and last indices of several dimensions: the smallest set of dimensions that covers all wrong elements.
 std::string border(const Problem& problem, const Hits& hits, int64_t count) {
   const size_t rank = problem.dims.size();
   std::vector<size_t> sets;
@@ -102,7 +102,7 @@ std::string border(const Problem& problem, const Hits& hits, int64_t count) {
       interior *= in_set ? problem.dims[dim] - 2 : problem.dims[dim];
       if (in_set) names += text(names.empty() ? "" : " or ", problem.name_of_dim(dim), " (dim ", dim, ")");
     }
-    // That of one dimension is two of its indices.
+    // The border of one dimension is only two of its indices.
     if (!has_borders || std::popcount(set) < 2) return "";
     const int64_t elements = problem.operands.count - interior;
     const double share = static_cast<double>(elements) / static_cast<double>(problem.operands.count);
@@ -152,7 +152,7 @@ std::string location(const Problem& problem, const Hits& hits) {
   for (size_t dim = 0; dim < problem.dims.size(); ++dim) {
     if (!hits.bits[dim].empty()) axes.emplace_back(problem, hits, dim);
   }
-  // A box is one only if all of its dimensions are known.
+  // A box requires that all of its dimensions are known.
   const bool all_known = std::all_of(problem.dims.begin(), problem.dims.end(), [&](const int64_t& extent) {
     return extent == 1 || !hits.bits[static_cast<size_t>(&extent - problem.dims.data())].empty();
   });

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMaxSlices = int64_t{1} << 20;
 
-// A number in [-1, 1) of each element of a slice.
+// A weight in [-1, 1) for each element of a slice.
 double weight_of(int64_t place) {
   auto mixed = static_cast<uint64_t>(place) + 1;
   mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9U;
@@ -21,7 +21,7 @@ double weight_of(int64_t place) {
   return static_cast<double>(static_cast<int64_t>(mixed ^ mixed >> 31)) * 0x1p-63;
 }
 
-// The slices of a dimension that have wrong elements: one for each of its hit indices.
+// The slices of a dimension with wrong elements, one for each hit index.
 struct Slices {
   // The first of the `inner` consecutive elements of slice `index` with this outer index.
   int64_t first(int64_t outer, int64_t index) const { return (outer * extent + index) * inner; }
@@ -43,14 +43,14 @@ struct ProjectArgs {
   std::vector<double>& projections;
 };
 
-// Work items: slices. Sums the elements of each times their weights; NaN and infinities as 1.
+// Work items: slices. Computes the weighted sum of the elements of each slice; NaN and infinities count as 1.
 void project(const ProjectArgs& args, int64_t begin, int64_t end, Task&) {
   const auto& [slices, elements, total, projections] = args;
   double numbers[kChunk];
   for (int64_t outer = 0; outer < slices.outer_count(total); ++outer) {
     for (int64_t s = begin; s < end;) {
       const int64_t index = slices.indices[static_cast<size_t>(s)];
-      // Consecutive slices of one element each are read at once.
+      // One-element slices that are consecutive are read together.
       int64_t run = 1;
       while (slices.inner == 1 && s + run < end && run < kChunk &&
              slices.indices[static_cast<size_t>(s + run)] == index + run) {
@@ -75,11 +75,11 @@ void project(const ProjectArgs& args, int64_t begin, int64_t end, Task&) {
 struct MatchArgs {
   Slices slices;
   const Operands& operands;
-  const std::vector<int64_t>& match;  // for each slice of expected, that of found
+  const std::vector<int64_t>& match;  // for each slice of expected, the matching slice of found
   FirstBadItem& first_bad;
 };
 
-// Whether elements [first, first + count) of one row of a slice are equal to those of another.
+// Whether elements [first, first + count) of one row of a slice equal the same elements of another row.
 bool are_equal(const Operands& operands, int64_t found, int64_t expected, int64_t count) {
   PairChunk chunk;
   for (int64_t at = 0; at < count; at += kChunk) {
@@ -110,11 +110,11 @@ struct SampleArgs {
   Slices slices;
   const Operands& operands;
   int64_t found;
-  std::span<const std::pair<int64_t, int64_t>> places;  // outer and inner
-  std::vector<char>& matched;                           // by each task
+  std::span<const std::pair<int64_t, int64_t>> places;  // (outer, inner) indices
+  std::vector<char>& matched;                           // written by each task
 };
 
-// Work items: slices of expected. Whether the elements of one of them at these places are those of `found`.
+// Work items: slices of expected. Whether one of them has the same elements as slice `found` at these places.
 void match_samples(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
   const auto matches = [&](int64_t expected) {
     return std::all_of(args.places.begin(), args.places.end(), [&](const auto& place) {
@@ -127,8 +127,8 @@ void match_samples(const SampleArgs& args, int64_t begin, int64_t end, Task& tas
   args.matched[static_cast<size_t>(task.taskId)] = std::any_of(indices + begin, indices + end, matches) ? 1 : 0;
 }
 
-// Whether a few elements of the slice of found that has the worst element are those of a slice of expected:
-// refutes most other patterns at once.
+// Whether a few elements of the slice of found with the worst element occur in a slice of expected. Refutes most
+// other patterns at little cost.
 bool may_be_permuted(const Problem& problem, const Slices& slices) {
   const int64_t worst = problem.measured.worst.front().index;
   const int64_t found = worst / slices.inner % slices.extent;
@@ -166,8 +166,8 @@ std::vector<int64_t> sorted_by(const std::vector<double>& keys) {
   return order;
 }
 
-// For each slice of expected the slice of found with the projection of the same rank; errors may exchange
-// neighbors, which a few elements tell. Empty if there is none for a slice.
+// Matches each slice of expected with the slice of found whose projection has the same rank. Errors may exchange
+// neighbors, which a few elements resolve. Empty if a slice has no match.
 std::vector<int64_t> match_slices(const Problem& problem, const Slices& slices) {
   const std::vector<int64_t> found = sorted_by(projections_of(problem, slices, problem.operands.found));
   const std::vector<int64_t> expected = sorted_by(projections_of(problem, slices, problem.operands.expected));
@@ -240,7 +240,7 @@ std::string permutation_of(const Problem& problem, const Hits& hits, size_t dim)
     });
   }
   const auto count = static_cast<int64_t>(indices.size());
-  // Few elements are permuted by chance.
+  // A few elements can form a permutation by chance.
   constexpr int64_t kEnough = 8;
   if (count < 2 || count > kMaxSlices || count * problem.slice(dim) < kEnough) return "";
   const Slices slices{indices, problem.dims[dim], problem.stride(dim)};

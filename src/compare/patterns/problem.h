@@ -1,4 +1,4 @@
-// What the hypotheses on wrong elements share.
+// Shared by the hypotheses on wrong elements.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@ namespace mluop::compare {
 
 struct Problem {
   int64_t wrong() const { return measured.difference.wrong; }
-  // Whether the location of the wrong elements tells nothing, since nearly all are.
+  // Whether nearly all elements are wrong, so that their location tells nothing.
   bool all_wrong() const { return wrong() * 10 >= operands.count * 9; }
   int task_dim() const { return choose_task_dim(block_count(operands), operands.bytes()); }
-  // The bytes that a hypothesis may allocate.
+  // Maximum bytes that a hypothesis may allocate.
   int64_t memory() const { return std::max(int64_t{32} << 20, operands.bytes() / 32); }
   std::string name_of_dim(size_t dim) const {
     const char* const* axes = operands.options.axes;
     return axes == nullptr || axes[dim] == nullptr ? "index" : axes[dim];
   }
-  // Elements with one index of a dimension.
+  // Number of elements with one index of a dimension.
   int64_t slice(size_t dim) const { return operands.count / dims[dim]; }
-  // Elements from one index of a dimension to the next.
+  // Distance in elements between consecutive indices of a dimension.
   int64_t stride(size_t dim) const {
     int64_t elements = 1;
     for (size_t inner = dim + 1; inner < dims.size(); ++inner) elements *= dims[inner];
@@ -44,7 +44,7 @@ struct Pair {
   bool is_finite() const { return std::isfinite(e) && std::isfinite(b); }
 
   double e, b;
-  uint64_t e_bits, b_bits;  // of the type of e
+  uint64_t e_bits, b_bits;  // in the type of e
 };
 
 inline bool is_wrong(const Operands& operands, const Pair& pair) {

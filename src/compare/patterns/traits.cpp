@@ -24,7 +24,7 @@ double least_normal_of(mluOpDataType_t dtype) {
   }
 }
 
-// Whether e is a value of `dtype` that b may be rounded to, up or down.
+// Whether e is a value of `dtype` that b rounds to, up or down.
 bool is_rounded_to(mluOpDataType_t dtype, const Pair& pair) {
   if (!pair.is_finite()) return false;
   const Elements e{MLUOP_DTYPE_DOUBLE, reinterpret_cast<const std::byte*>(&pair.e)};
@@ -36,7 +36,7 @@ bool is_rounded_to(mluOpDataType_t dtype, const Pair& pair) {
   return distance_of(key_of_bits(dtype, e_bits), key_of_bits(dtype, b_bits)) <= 1;
 }
 
-// Those of `candidates` that a pair has.
+// The traits among `candidates` that a pair has.
 uint32_t traits_of(const TraitArgs& args, const Pair& pair, uint32_t candidates) {
   const mluOpDataType_t dtype = args.operands.found.dtype;
   const auto [e, b, e_bits, b_bits] = pair;

@@ -1,4 +1,4 @@
-// What wrong elements may have in common: traits of each, which the search for a pattern intersects.
+// Traits of wrong elements; the search for a pattern intersects them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mluop::compare {
 
-// What may hold for every wrong element, the most specific first.
+// Traits that may hold for every wrong element, the most specific first.
 enum Trait : uint32_t {
   kIsNaN = 1,         // e is NaN, b is not
   kOverflowed = 2,    // e is infinite, b finite
@@ -26,19 +26,19 @@ struct TraitArgs {
 
   const Operands& operands;
   double factor;
-  // The errors of its products.
+  // Bounds of the errors of products with the factor.
   double relative, absolute;
-  // The least positive normal number of the type of e.
+  // The smallest positive normal number of the type of e.
   double least_normal;
 };
 
-// A step of elements, or what remains of one at the end.
+// The traits of a step of elements, which may be shorter at the end.
 struct StepTraits {
   uint32_t wrong;   // a bit for each element
-  uint32_t traits;  // those of the candidates that all wrong elements have
+  uint32_t traits;  // candidates that all wrong elements have
 };
 
-// The traits of the step that begins with element `first`.
+// Computes the traits of the step that begins with element `first`.
 using StepFunction = StepTraits (*)(const TraitArgs& args, int64_t first, uint32_t candidates);
 
 // Any data types.

@@ -25,7 +25,7 @@ HWY_INLINE uint32_t bits_of(DV d, hn::Mask<DV> mask, int v) {
   return bits << (v * hn::MaxLanes(d));
 }
 
-// The elements of a step for whose numbers in double test() holds.
+// A bit for each element of a step whose number in double satisfies test().
 template <class T, class Test>
 HWY_INLINE uint32_t test_doubles(const T* e, const T* b, const Test& test) {
   uint32_t bits = 0;
@@ -35,7 +35,7 @@ HWY_INLINE uint32_t test_doubles(const T* e, const T* b, const Test& test) {
   return bits;
 }
 
-// The same for their bits.
+// A bit for each element of a step whose bits satisfy test().
 template <class T, class Test>
 HWY_INLINE uint32_t test_bits(const T* e, const T* b, const Test& test) {
   uint32_t bits = 0;
@@ -46,12 +46,12 @@ HWY_INLINE uint32_t test_bits(const T* e, const T* b, const Test& test) {
   return bits;
 }
 
-// Whether consecutive numbers are 2^shift apart and these are neighbors.
+// Whether the two are neighbors, where consecutive numbers are 2^shift apart.
 template <int kShift>
 HWY_INLINE hn::Mask<DI> are_neighbors(hn::Vec<DI> e_bits, hn::Vec<DI> b_bits) {
   return hn::Eq(hn::Abs(hn::Sub(place_of(e_bits), place_of(b_bits))), hn::Set(DI(), 1 << kShift));
 }
-// Or the same number.
+// Whether the two are neighbors or the same number.
 template <int kShift>
 HWY_INLINE hn::Mask<DI> are_near(hn::Vec<DI> e_bits, hn::Vec<DI> b_bits) {
   return hn::Or(hn::Eq(place_of(e_bits), place_of(b_bits)), are_neighbors<kShift>(e_bits, b_bits));

@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kMaxDims = 5;
 
-// The place in one tensor of each element of the other: the other has the dimensions `extents` from the slowest to
-// the fastest, and the one has `strides` for them.
+// Maps the elements of one tensor to their places in the other. `extents`: the dimensions of the other, from the
+// slowest to the fastest; `strides`: strides of the first for these dimensions.
 class Order {
  public:
   explicit Order(bool found_is_permuted) : found_is_permuted_(found_is_permuted) {}
@@ -85,7 +85,7 @@ std::string describe(const Problem& problem, const std::vector<size_t>& dims, bo
 }  // namespace
 
 std::string transposition(const Problem& problem) {
-  std::vector<size_t> dims;  // with several indices
+  std::vector<size_t> dims;  // dimensions with several indices
   for (size_t dim = 0; dim < problem.dims.size(); ++dim) {
     if (problem.dims[dim] > 1) dims.push_back(dim);
   }

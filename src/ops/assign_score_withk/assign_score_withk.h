@@ -1,7 +1,7 @@
 // Assign score with k: the algorithm and the arguments of the forward and the backward operator.
 //
-// Letters: B batches, N0 points, N1 centers with K neighbors each, M kernels, O channels. A neighbor k of a center
-// n is the row r = n * K + k of a batch.
+// Letters: B batches, N0 points, N1 centers with K neighbors each, M kernels, O channels. Neighbor k of center n
+// is row r = n * K + k of a batch.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Inputs : Sizes {
     return static_cast<const T*>(scores) + (b * rows() + row) * M;
   }
 
-  mluOpDataType_t dtype;   // of all tensors but knn_idx
+  mluOpDataType_t dtype;   // of all tensors except knn_idx
   const void* points;      // [B, N0, M, O]
   const void* centers;     // [B, N0, M, O]
   const void* scores;      // [B, N1, K, M]
@@ -46,9 +46,9 @@ struct ForwardArgs : Inputs {
   void* output;  // [B, O, N1, K]
 };
 
-// Each operation is rounded to fp32, results once to the data type. Forward adds in the order of m; the
-// gradients of points and centers in that of rows; those of scores in partial sums of channels
-// (primitives/simd/partial_sums.h).
+// Each operation is rounded to fp32; results are rounded once to the data type. The forward operator adds in the
+// order of m, the gradients of points and centers in the order of rows, and the gradients of scores in partial
+// sums of channels (primitives/simd/partial_sums.h).
 struct BackwardArgs : Inputs {
   const void* grad_output;  // [B, O, N1, K]
   void* grad_points;        // [B, N0, M, O]

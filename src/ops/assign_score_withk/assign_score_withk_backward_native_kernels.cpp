@@ -28,8 +28,8 @@ using mluop::HWY_NAMESPACE::unpack;
 
 using D = mluop::HWY_NAMESPACE::StripTag;
 
-// Writes kSquarePoints rows of a strip of channels, from rows of `stride` elements at `from`. T, here and below:
-// an element type.
+// Transposes kSquarePoints rows of a strip of channels from rows of `stride` elements at `from`. T, here and
+// below: an element type.
 template <class T>
 HWY_NOINLINE void transpose_square(const T* from, int64_t stride, float* to, int64_t to_stride) {
   const D d;
@@ -59,7 +59,7 @@ template <class T>
 void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kTileRows = BatchArgs::kTileRows, kStep = kSquarePoints<T>;
   const DifferentiateTile<T> tile(task.nram);
-  // Totals are those of whole vectors of kernels.
+  // Totals are computed for whole vectors of kernels.
   std::fill_n(tile.partial_sums, kStripLanes * kPartialSums, 0.0F);
   const int64_t rows = args.rows(), O = args.O;
   const T* const grad_output = static_cast<const T*>(args.grad_output) + args.b * O * rows;

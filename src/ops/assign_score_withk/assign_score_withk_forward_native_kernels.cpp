@@ -20,7 +20,7 @@ using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::write_strip;
 
-// A row as its part of the tensors. T, here and below: an element type.
+// The operands of a row. T, here and below: an element type.
 template <class T>
 struct Row {
   const T* scores;  // [M]
@@ -28,7 +28,7 @@ struct Row {
   const T* center;  // [M, O]
 };
 
-// sums[o, o + kVectors * lanes) = the sums over m of scores[m] * (point[m, o] - center[m, o]), m ascending, each
+// sums[o, o + kVectors * lanes) = the sums over ascending m of scores[m] * (point[m, o] - center[m, o]), each
 // operation rounded.
 template <int kVectors, class D, class T>
 HWY_INLINE void add_products(D d, const Row<T>& row, int64_t o, int64_t M, int64_t O, float* sums) {
@@ -64,7 +64,7 @@ void assemble(const AssembleArgs& args, int64_t begin, int64_t end, Task& task) 
   const AssembleTile<T> tile(task.nram, args.tile_rows, args.O);
   const StreamWriter stream;
   const int64_t rows = args.rows();
-  // Squares that are transposed extend past the rows and channels of a tile.
+  // Transposed squares extend past the rows and channels of a tile.
   std::fill_n(tile.sums, args.tile_rows * tile.stride, 0.0F);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t b = item / args.tile_count(), first = item % args.tile_count() * args.tile_rows;

@@ -16,7 +16,7 @@
 namespace mluop::assign_score_withk::native {
 namespace {
 
-// Rows of a tile: their results stay in L2, and fill lines of the output.
+// Rows of a tile: their results stay in L2 and fill lines of the output.
 constexpr int64_t kMaxTileRows = 256;
 
 int64_t input_bytes(const Inputs& args) {

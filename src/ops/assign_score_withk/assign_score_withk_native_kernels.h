@@ -12,8 +12,7 @@
 
 namespace mluop::assign_score_withk::native {
 
-// Work items: (b, tile of rows). Adds the products of each row in registers, and transposes the tile to the
-// output.
+// Work items: (b, tile of rows). Sums the products of each row in registers and transposes the tile to the output.
 struct AssembleArgs : ForwardArgs {
   int64_t tile_count() const { return ceil_div(rows(), tile_rows); }
 
@@ -51,9 +50,9 @@ struct RowLists {
   int64_t* sorted;  // [B, rows]
 };
 
-// A batch of the backward operator, and its gradients, transposed.
+// A batch of the backward operator and its transposed gradients.
 struct BatchArgs : BackwardArgs {
-  // The rows that are transposed at a time, at most.
+  // Maximum number of rows transposed at a time.
   static constexpr int64_t kTileRows = kLineElements<Half>;
 
   int64_t tile_count() const { return ceil_div(rows(), kTileRows); }
@@ -81,8 +80,8 @@ struct DifferentiateTile {
   float* totals;        // [kMaxLanes]
 };
 
-// Work items: (point, range of kernels), ranges fastest. Writes the gradients of points: the sum of the outer
-// products of scores and gradients of the rows that list a point. A listed number stands for `rows_each`
+// Work items: (point, range of kernels), ranges fastest. Writes the gradients of points: for each point, the sum
+// of the outer products of scores and gradients over the rows that list it. A listed number stands for `rows_each`
 // consecutive rows.
 struct AccumulateArgs : BatchArgs {
   int64_t range_count() const { return ceil_div(M, range_kernels); }

@@ -1,4 +1,4 @@
-// Assign score with k: what the operators share of their declarations and rules.
+// Assign score with k: declarations and rules shared by both operators.
 #pragma once
 
 #include "core/tensor.h"
@@ -11,7 +11,7 @@ struct PassedInputs {
   Input points, centers, scores, knn_idx;
 };
 
-// Sizes by points and scores. Null-safe.
+// Sizes taken from points and scores. Null-safe.
 inline Sizes sizes_of(const PassedInputs& inputs) {
   const TensorDescriptor *points = inputs.points.desc, *scores = inputs.scores.desc;
   return {dim_of(points, 0), dim_of(points, 1), dim_of(scores, 1),
@@ -28,7 +28,7 @@ inline void declare(Call& call, const PassedInputs& inputs, const Sizes& sizes) 
   call.input("knn_idx", inputs.knn_idx.desc, inputs.knn_idx.data, MLUOP_DTYPE_INT32, array, {B, N1, K});
 }
 
-// After the declaration of all tensors.
+// Call it after all tensors are declared.
 inline void check(Call& call, const PassedInputs& inputs, const Sizes& sizes) {
   call.check_pointers();
   require_element_type("points", dtype_of(inputs.points.desc));

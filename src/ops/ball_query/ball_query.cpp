@@ -1,7 +1,7 @@
-// mluOpBallQuery: entry and checks.
-// Start with the entry below, then run() and query_cloud() in ball_query_native.cpp. The kernels: separate() in
-// primitives/geometry/point_planes.cpp; probe() and query() in ball_query_native_kernels.cpp, which use Ball,
-// which compares vectors of points, and Row, above them; those of primitives/geometry/point_grid.cpp.
+// mluOpBallQuery: entry and checks. Start with the entry below, then run() in ball_query_native.cpp. The kernels:
+// separate() in primitives/geometry/point_planes.cpp; probe() and query() in ball_query_native_kernels.cpp, which
+// use Ball (compares vectors of points) and Row, defined above them; the kernels of
+// primitives/geometry/point_grid.cpp.
 #include "ops/ball_query/ball_query.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc,
@@ -14,7 +14,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
     const int64_t B = dim_of(new_xyz_desc, 0), M = dim_of(new_xyz_desc, 1), N = dim_of(xyz_desc, 1);
     call.input("new_xyz", new_xyz_desc, new_xyz, dtype, kAnyLayout, {kAny, kAny, 3});
     call.input("xyz", xyz_desc, xyz, dtype, kAnyLayout, {B, kAny, 3});
-    // A row without a member is unchanged.
+    // Rows without a member are unchanged.
     call.inout("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, kAny});
     call.parameter("min_radius", min_radius, AtLeast{0});
     call.parameter("max_radius", max_radius, AtLeast{0});

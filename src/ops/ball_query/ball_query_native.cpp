@@ -18,32 +18,32 @@
 namespace mluop::ball_query::native {
 namespace {
 
-// The bytes that are moved in the time of comparing a center with a point.
+// Cost of comparing a center with a point, in bytes of memory traffic.
 constexpr int64_t kCompareBytes = 4;
 
-// Centers whose balls fill early cost less than others.
+// Many chunks, because centers whose balls fill early cost less than others.
 constexpr int64_t kChunksPerTask = 16;
 
-// Costs in comparisons of a center with a point, measured on an AMD EPYC. Comparisons take the time of vectors of
-// points; mispredicted branches and steps of single points take a constant time.
+// Costs relative to comparing a center with a point, measured on an AMD EPYC. Comparisons are vectorized;
+// mispredicted branches and steps of single points are not.
 struct Costs {
   double vector_size = static_cast<double>(vector_points());
-  double member = 7.5 * vector_size;         // that is found by comparisons in ascending order
-  double search = 800;                       // of a grid
-  double candidate = 2 + 40 / vector_size;   // of a search
-  double sorted_point = 60, launches = 1e5;  // of a grid
+  double member = 7.5 * vector_size;         // found by comparisons in ascending order
+  double search = 800;                       // search in a grid
+  double candidate = 2 + 40 / vector_size;   // candidate of a search
+  double sorted_point = 60, launches = 1e5;  // building a grid
 };
 
-// The part of the points in the cells around a center that are in its ball: that of a ball with a radius of a side
-// in 3 x 3 x 3 cells.
+// Share of the points in the cells around a center that are in its ball: a ball whose radius is one side, in 3 x 3
+// x 3 cells.
 constexpr double kMemberShare = 0.155;
 
-// Where members are fewer than expected, a search of this part of the points does not cost much more than
-// comparisons with all.
+// If a ball has fewer members than expected, searching this share of the points costs little more than comparing
+// all points.
 constexpr double kMaxCandidateShare = 0.5;
 
 constexpr int64_t kProbes = 16;
-// With fewer centers of a batch, points of a batch or cells of a batch, a grid does not pay.
+// With fewer centers, points or cells of a batch, a grid does not pay off.
 constexpr int64_t kMinCenters = 128;
 constexpr int64_t kMinPoints = 512;
 constexpr int64_t kMinCells = 64;
@@ -68,16 +68,16 @@ struct Memory {
   std::optional<PointGrid> grid;
 };
 
-// Squared distances in half differ from those in fp32: by three relative errors of each square and two of the sum,
-// or 2^-25 for each below the normal numbers. These bounds have a margin.
+// Squared distances in half differ from fp32 by three relative errors for each square and two for the sum, or by
+// 2^-25 for each number below the normal numbers. These bounds include a margin.
 float candidate_squared_radius(const Args& args) {
   if (args.dtype != MLUOP_DTYPE_HALF) return args.max_squared_radius;
   constexpr float kRelativeError = 0x1p-7F, kAbsoluteError = 0x1p-20F;
   return args.max_squared_radius * (1 + kRelativeError) + kAbsoluteError;
 }
 
-// The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c
-// with search + candidate * c = nsample * N / (kMemberShare * c) + member * nsample.
+// The number of candidates up to which a search costs less than comparisons until the ball is full: the solution c
+// of search + candidate * c = nsample * N / (kMemberShare * c) + member * nsample.
 int64_t max_candidates(const Args& args, const Costs& costs) {
   const auto N = static_cast<double>(args.N), nsample = static_cast<double>(args.nsample);
   const double middle = (costs.member * nsample - costs.search) / (2 * costs.candidate);
@@ -85,7 +85,7 @@ int64_t max_candidates(const Args& args, const Costs& costs) {
   return static_cast<int64_t>(std::min(middle + std::sqrt(middle * middle + until_full), kMaxCandidateShare * N));
 }
 
-// Whether searches in a grid save more than it costs, by what the probes have compared.
+// Whether searches in a grid save more than building it costs, judged by the comparisons of the probes.
 bool grid_pays(const Args& args, const Costs& costs, int64_t probe_count, const ProbeResult* results) {
   const auto N = static_cast<double>(args.N);
   double saved = 0;
@@ -128,7 +128,7 @@ void query_cloud(Context& context, const Args& args, Arena& arena) {
   if (with_grid) {
     const int64_t probes = args.B * memory.probes.count;
     launch(context, "probe", compare_task_dim(args, probes), Evenly{probes}, probe_kernel(args), kernel_args);
-    // Sides above the radius: a ball extends over 3 cells.
+    // Sides exceed the radius, so that a ball extends over 3 cells.
     const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
     if (grid_pays(args, costs, probes, memory.probe_results) &&
         choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {

@@ -26,7 +26,7 @@ using V = hn::Vec<D>;
 using Mask = hn::Mask<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// Vectors of points that are compared before a branch.
+// Vectors of points compared per branch.
 constexpr int64_t kUnroll = 4;
 static_assert(PointPlanes::kGroupPoints % (kUnroll * kLanes) == 0);
 static_assert(kLanes <= MemberSet::kMaxLanes && kLanes <= PointGrid::kPadding);
@@ -48,13 +48,13 @@ class Ball {
 
   HWY_INLINE const float (&center() const)[3] { return center_; }
 
-  // Which of the points of these coordinates may be members; which are, unless steps are rounded.
+  // Candidate lanes; exact unless T rounds each step.
   HWY_INLINE Mask candidates(V x, V y, V z) const {
     const V d2 = squared_distance<float>(x, y, z);
     return kRoundsSteps<T> ? hn::Lt(d2, candidate_high_) : in_shell(d2);
   }
 
-  // Which of the points are members, if some are candidates.
+  // The members among the candidate lanes; at least one lane is set.
   HWY_INLINE Mask members(Mask candidates, V x, V y, V z) const {
     return kRoundsSteps<T> ? in_shell(squared_distance<T>(x, y, z)) : candidates;
   }
@@ -82,19 +82,19 @@ class Row {
   HWY_INLINE bool is_full() const { return count_ == nsample_; }
   HWY_INLINE int64_t count() const { return count_; }
 
-  // Takes the members of the set in ascending order, as far as there is room. The row is empty before.
+  // Takes the members of the set in ascending order while there is room. The row must be empty.
   HWY_INLINE void take(MemberSet& members) {
     count_ = members.is_few() ? take_few(members) : members.take_ascending(to_, nsample_);
   }
 
-  // Appends the points of a mask that is not empty, as far as there is room; `n` is the point of its first lane.
+  // Appends the points of a nonzero mask while there is room; `n` is the point of its first lane.
   HWY_INLINE void append(Mask mask, int64_t n) {
     const Di di;
-    // CompressStore is slow on AMD.
+    // Not CompressStore, which is slow on AMD.
     const auto members = hn::Compress(hn::Iota(di, static_cast<int32_t>(n)), hn::RebindMask(di, mask));
     const auto found = static_cast<int64_t>(hn::CountTrue(D(), mask));
     if (count_ + kLanes <= nsample_) {
-      // Elements past the members are written later.
+      // Elements past the members are overwritten later.
       hn::StoreU(members, di, to_ + count_);
       count_ += found;
       return;
@@ -106,7 +106,7 @@ class Row {
     count_ += room;
   }
 
-  // Repeats the first member.
+  // Fills the rest of the row with the first member.
   HWY_INLINE void pad(bool marks_empty) const {
     if (count_ > 0) {
       std::fill(to_ + count_, to_ + nsample_, to_[0]);
@@ -117,7 +117,7 @@ class Row {
   }
 
  private:
-  // The place of a member is the number of lesser ones.
+  // The rank of a member is the number of lesser members.
   HWY_INLINE int64_t take_few(MemberSet& members) const {
     const Di di;
     const int64_t count = members.count(), padded = round_up(count, kLanes);
@@ -168,8 +168,8 @@ HWY_INLINE int64_t compare_all(const PointPlanes& planes, int64_t b, const Ball<
   return n;
 }
 
-// Compares the points of the cells around the center, unless all points are likely to cost less. Returns whether
-// it has.
+// Compares the points of the cells around the center. Returns false, without comparing, if comparing all points is
+// likely to cost less.
 template <class T, bool kIsBall>
 HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kIsBall>& ball, MemberSet& members,
                              Row& row) {

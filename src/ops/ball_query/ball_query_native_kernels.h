@@ -11,22 +11,22 @@
 
 namespace mluop::ball_query::native {
 
-// What a probe found, which is compared with all points.
+// The result of a probe, which is compared with all points.
 struct ProbeResult {
-  int64_t compared, found;  // points, and members of them
+  int64_t compared, found;  // points compared, and members found
 };
 
 struct KernelArgs : Args {
   const PointPlanes& planes;  // of xyz
   Probes probes;
   ProbeResult* probe_results;  // [B, probes.count]
-  // The bound of the squared distance, with the roundings of fp32, of a member.
+  // Bound of the squared distance of a member, including fp32 rounding.
   float candidate_squared_radius;
   // Null: each center is compared with all points.
   const PointGrid* grid;
-  // A center with more points in the cells around it is compared with all points.
+  // A center with more points in the surrounding cells is compared with all points.
   int64_t max_candidates;
-  // At least the difference of a coordinate of a member from the center's.
+  // Upper bound of the distance between a member and its center along an axis.
   float grid_radius;
 };
 
@@ -36,7 +36,7 @@ int64_t vector_points();
 // Work items: the probes of all batches. Writes their results and their rows of idx.
 RangeKernel<KernelArgs> probe_kernel(const Args& args);
 
-// Work items: centers. Writes the rows of idx that have a member, except those of probes.
+// Work items: centers. Writes the rows of idx that have a member, except the rows of probes.
 RangeKernel<KernelArgs> query_kernel(const Args& args);
 
 }  // namespace mluop::ball_query::native

@@ -1,4 +1,4 @@
-// The members of a ball in any order, which are then taken in ascending order: a bitmap.
+// A set of the members of a ball, added in any order and taken in ascending order: a bitmap.
 #pragma once
 
 #include <hwy/base.h>
@@ -15,10 +15,10 @@ namespace mluop::ball_query::native {
 
 class MemberSet {
  public:
-  // A vector is stored at a time, of which elements past the members do not count.
+  // Members are stored a vector at a time; elements past the members are ignored.
   static constexpr int64_t kMaxLanes = 16;
 
-  // Members that are sorted faster by comparing each with all.
+  // Up to this many members, sorting by comparing each with all is faster.
   static constexpr int64_t kMaxFew = 48;
 
   // In NRAM; empty.
@@ -34,7 +34,7 @@ class MemberSet {
     std::fill_n(summary_, summary_count_, 0);
   }
 
-  // Where the next members are stored, and their number once they are. No member is stored twice.
+  // Where the next members are stored; then, how many were stored. No member may be stored twice.
   HWY_INLINE int32_t* next() const { return listed_ + listed_count_; }
   HWY_INLINE void advance(int64_t count) {
     count_ += count;
@@ -49,8 +49,7 @@ class MemberSet {
   HWY_INLINE int32_t* listed() const { return listed_; }
   HWY_INLINE void forget() { count_ = listed_count_ = 0; }
 
-  // Writes the members in ascending order, each once, as far as there is room. Returns how many. The set is then
-  // empty.
+  // Writes the members in ascending order while there is room and returns their number. Empties the set.
   HWY_INLINE int64_t take_ascending(int32_t* to, int64_t room) {
     insert_listed();
     count_ = 0;

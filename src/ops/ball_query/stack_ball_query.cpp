@@ -1,6 +1,5 @@
-// mluOpOmpStackBallQuery: entry and checks.
-// Start with the entry below, then run_stacked() in ball_query_native.cpp, which queries one cloud after the
-// other, and ball_query.cpp, which lists what follows.
+// mluOpOmpStackBallQuery: entry and checks. Start with the entry below, then run_stacked() in
+// ball_query_native.cpp, which queries one cloud at a time; continue as ball_query.cpp lists.
 #include "mlu_op_omp.h"
 #include "ops/ball_query/ball_query.h"
 #include "primitives/indices/cloud_counts.h"

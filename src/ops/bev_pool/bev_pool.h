@@ -11,7 +11,7 @@
 
 namespace mluop::bev_pool {
 
-// Arguments are checked, except for the numbers of the points.
+// Arguments are checked, except for the indices of the points.
 struct Points {
   int64_t P, D, F, M, C;
   mluOpDataType_t dtype;

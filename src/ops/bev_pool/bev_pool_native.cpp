@@ -19,7 +19,7 @@ void check_counts(int64_t P, int64_t F, std::string_view output, int64_t M) {
 namespace native {
 namespace {
 
-// The bytes that are moved in the time of sorting a point.
+// Cost of sorting a point, in bytes of memory traffic.
 constexpr int64_t kPointBytes = 24;
 
 bool is_below(int32_t number, int64_t limit) { return number >= 0 && number < limit; }

@@ -27,10 +27,10 @@ using mluop::HWY_NAMESPACE::RowSums;
 using mluop::HWY_NAMESPACE::select_items;
 using mluop::HWY_NAMESPACE::sum_terms;
 
-// Points that are selected at a time.
+// Points tested for selection at a time.
 constexpr int64_t kBlock = 256;
 
-// Calls visit(p) for the points of [begin, end) for which is_selected(d, p) holds, see select_items().
+// Calls visit(p) for the points of [begin, end) that satisfy is_selected(d, p), see select_items().
 template <class IsSelected, class Visit>
 HWY_INLINE void for_each_selected(int64_t begin, int64_t end, const IsSelected& is_selected, const Visit& visit) {
   int32_t points[kBlock];
@@ -40,7 +40,7 @@ HWY_INLINE void for_each_selected(int64_t begin, int64_t end, const IsSelected& 
   }
 }
 
-// The mask of the numbers in [first, last]; these are not negative and may exceed int32_t.
+// The mask of the numbers in [first, last]; both bounds are non-negative and may exceed int32_t.
 template <class D>
 HWY_INLINE hn::Mask<D> are_within(D d, hn::Vec<D> numbers, int64_t first, int64_t last) {
   const auto set = [&](int64_t number)
@@ -48,7 +48,7 @@ HWY_INLINE hn::Mask<D> are_within(D d, hn::Vec<D> numbers, int64_t first, int64_
   return hn::AndNot(hn::Gt(numbers, set(last)), hn::Gt(numbers, set(first - 1)));
 }
 
-// Whether points are not skipped.
+// Selects points that are not skipped.
 struct IsKept {
   template <class D>
   HWY_INLINE hn::Mask<D> operator()(D d, int64_t p) const {
@@ -100,7 +100,7 @@ void differentiate(const DifferentiateArgs& args, int64_t begin, int64_t end, Ta
   const SortedPoints& sorted = args.sorted;
   const int64_t C = args.C;
   const T* const gradients = static_cast<const T*>(args.grad_output);
-  // Totals are those of whole vectors of points.
+  // Totals are computed for whole vectors of points.
   alignas(64) float partial_sums[kPartialSumLanes * kPartialSums] = {};
   alignas(64) float totals[kPartialSumLanes];
   const RowSums<T, WeightedRow> sums(sorted.rows, sorted.sort.starts[args.F], gradients, C);

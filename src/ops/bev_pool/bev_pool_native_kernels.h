@@ -11,10 +11,11 @@
 
 namespace mluop::bev_pool::native {
 
-// The number of the cell of a point that is skipped.
+// The cell number of a skipped point.
 inline constexpr int32_t kSkipped = -1;
 
-// The points of each row of the result, in order: the row that each reads, and its weight, an element of depth.
+// The points of each row of the result, in order: the row that each point reads, and its weight, an element of
+// depth.
 struct SortedPoints {
   SortedPoints(Arena& arena, int64_t points, int64_t result_rows, int task_dim)
       : sort(arena, points, static_cast<int32_t>(result_rows), task_dim),
@@ -30,14 +31,14 @@ struct Products {
       : of_points(arena.take<float>("products of points", {point_count})),
         sums(arena.take<float>("gradients of depth", {sum_count})) {}
 
-  float* of_points;  // [P], in the order of the call; none of a point that is skipped
-  float* sums;       // [D] for 16-bit types, else [0]
+  float* of_points;  // [P], in the order of the call; unset for skipped points
+  float* sums;       // [D] for 16-bit types, otherwise [0]
 };
 
-// Work items: points. The first kernel counts those of each row of the result, and reports the first with a number
-// out of bounds; the second sorts them.
+// Work items: points. The first kernel counts the points of each row of the result and reports the first point
+// with an index out of range; the second sorts the points.
 struct SortArgs : Points {
-  const int32_t *keys, *values;  // [P], the rows of the result and of the matrix that is read
+  const int32_t *keys, *values;  // [P], rows of the result, rows of the matrix that is read
   SortedPoints& sorted;
   FirstBadItem& first_bad;
 };

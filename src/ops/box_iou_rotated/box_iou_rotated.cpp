@@ -111,7 +111,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
     const int64_t N = dim_of(bbox1_desc, 0), M = dim_of(bbox2_desc, 0);
     call.parameter("mode", mode);
     call.parameter("aligned", aligned);
-    // Boxes that there are not may have any number of columns.
+    // With zero boxes, the column count is unchecked.
     call.input("bbox1", bbox1_desc, bbox1, kFloat, kAnyLayout, {kAny, N == 0 ? kAny : 5});
     call.input("bbox2", bbox2_desc, bbox2, kFloat, kAnyLayout, {aligned ? N : kAny, M == 0 ? kAny : 5});
     if (aligned) {

@@ -9,12 +9,12 @@
 namespace mluop::boxes_overlap_bev::native {
 namespace {
 
-// The bytes that are moved in the time of a step: the corners and bounds of a box; a group of a row, a fraction of
-// which meets the box of the row.
+// Cost of each step, in bytes of memory traffic: the corners and bounds of a box; a group of a row, where some
+// boxes meet the box of the row.
 constexpr int64_t kPrepareBytes = 1024;
 constexpr int64_t kGroupBytes = 1024;
 
-// Rows whose boxes meet many others cost more.
+// Many chunks, because rows whose boxes meet many others cost more.
 constexpr int64_t kChunksPerTask = 16;
 
 }  // namespace

@@ -26,7 +26,7 @@ using mluop::HWY_NAMESPACE::PanelTag;
 template <class D, class Element>
 HWY_INLINE void store_elements(hn::Vec<D> v, D d, Element* to) {
 #if MLUOP_HAS_BF16_MICROKERNEL
-  // Subnormals become 0, as which the microkernels take them.
+  // Subnormals become 0, as the microkernels treat them.
   if constexpr (std::is_same_v<Element, BFloat16> && hn::MaxLanes(D()) == 16) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
     return;
@@ -39,9 +39,9 @@ HWY_INLINE void store_elements(hn::Vec<D> v, D d, Element* to) {
   mluop::HWY_NAMESPACE::store_f32(v, d, to);
 }
 
-// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask. By vectors of kLanes lanes, the rest
-// by vectors of half, a quarter, ... of the lanes down to one. T, here and below: the element type of the tensors;
-// Element: that of the matrix.
+// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask. Uses vectors of kLanes lanes, and
+// for the rest vectors of half, a quarter, ... of the lanes, down to one. T, here and below: the element type of
+// the tensors; Element: the element type of the matrix.
 template <size_t kLanes = hn::MaxLanes(PanelTag()), class T, class Element>
 HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Element* to,
                             int64_t c = 0) {
@@ -58,8 +58,8 @@ HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float 
   }
 }
 
-// Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
-// `image`. `zeros` are the channels of pixels outside of the image. Not inlined, as callers lack the attribute of
+// Writes the pieces of a row of the matrix: the samples of the row-th output pixel, whose image starts at `image`.
+// `zeros` stands for the channels of pixels outside the image. Not inlined, because callers lack the attribute of
 // microkernels.
 template <class T, class Element>
 HWY_NOINLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,

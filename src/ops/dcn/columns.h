@@ -1,4 +1,4 @@
-// Deformable convolution: the matrix that a group multiplies by its filters. A row has the interpolated channels
+// Deformable convolution: the matrix that a group multiplies by its filters. A row holds the interpolated channels
 // of an output pixel at each offset of the filter.
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace mluop::dcn {
 
-// Consecutive columns that one sample gives.
+// Consecutive columns that come from one sample.
 struct Piece {
-  int32_t sample;   // its number in a box
+  int32_t sample;   // its index in a box
   int32_t channel;  // the first channel of the input
   int32_t column;   // the first column
   int32_t count;
 };
 
-// Writes the pieces of the columns [begin, end) of a group, at most one for each column, numbered from `begin`.
-// Returns their number.
+// Writes the pieces of the columns [begin, end) of a group, numbered from `begin`, and returns their number: at
+// most one per column.
 inline int64_t find_pieces(const Sizes& sizes, const SampleBox& box, int64_t group, int64_t begin, int64_t end,
                            Piece* pieces) {
   const int64_t inputs = sizes.group_inputs(), deformable_inputs = sizes.deformable_inputs();

@@ -1,9 +1,9 @@
 // Deformable convolution: the algorithms and the arguments of the forward operator and of both gradients.
 //
-// Letters: N images of H x W pixels and Ci channels; Ho x Wo output pixels of Co
-// channels; K offsets of the filter. A sample is the value that an output pixel reads for an offset of the filter,
-// interpolated between four pixels of the input: S samples for each output pixel, as each deformable group has
-// positions of its own. The samples of an output pixel are numbered d K + k.
+// Letters: N images of H x W pixels and Ci channels; Ho x Wo output pixels of Co channels; K offsets of the
+// filter. A sample is the value that an output pixel reads for an offset of the filter, interpolated between four
+// pixels of the input. An output pixel has S samples, numbered d K + k, because each deformable group d has its
+// own positions.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ struct Sizes {
   int64_t group_inputs() const { return Ci / groups; }
   int64_t group_outputs() const { return Co / groups; }
   int64_t deformable_inputs() const { return Ci / deformable_groups; }
-  // The products that an element of the output adds: the columns of the matrix that a group multiplies, of which
-  // column k group_inputs() + c is channel c of the group at offset k.
+  // The number of products that an output element adds: the columns of the matrix that a group multiplies. Column
+  // k group_inputs() + c is channel c of the group at offset k.
   int64_t group_columns() const { return K() * group_inputs(); }
   int64_t filter_count() const { return Co * group_columns(); }
-  // The bytes of the interpolated channels of all samples.
+  // Bytes of the interpolated channels of all samples.
   int64_t column_bytes() const { return saturated_product({pixels(), K(), Ci, int64_t{sizeof(float)}}); }
 
   int64_t N, H, W, Ci;
@@ -56,7 +56,7 @@ struct BackwardDataArgs : Args {
   const void* grad_output;  // [N, Ho, Wo, Co]
   void* grad_input;         // [N, H, W, Ci]
   void* grad_offset;        // [N, Ho, Wo, S, 2]
-  void* grad_mask;          // [N, Ho, Wo, S], null without mask
+  void* grad_mask;          // [N, Ho, Wo, S], or null without mask
 };
 
 struct BackwardWeightArgs : Args {

@@ -1,6 +1,6 @@
 // mluOpDCNBackwardData and its workspace query: entries and checks.
-// Start with check_backward_data(), with the rules that all three operators share in dcn_rules.cpp; then read
-// run() in dcn_backward_data_native.cpp. Its kernels: pack(), scatter() and combine() in
+// Start with check_backward_data() and the rules shared by all three operators in dcn_rules.cpp; then read run()
+// in dcn_backward_data_native.cpp. Its kernels: pack(), scatter() and combine() in
 // dcn_backward_data_native_kernels.cpp.
 #include "ops/dcn/dcn.h"
 #include "ops/dcn/dcn_rules.h"
@@ -8,13 +8,13 @@
 namespace mluop::dcn {
 namespace {
 
-// The tensors of the operator; the query has no data.
+// The tensors of the operator; without data in the query.
 struct Tensors {
   Input input, offset, mask, filter, grad_output;
   Output grad_input, grad_offset, grad_mask;
 };
 
-// Declares and checks what the operator and its query share.
+// Declares and checks the arguments shared by the operator and its query.
 BackwardDataArgs check_backward_data(Call& call, const DcnDescriptor* dcn_desc, const Tensors& tensors) {
   constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;
   const auto& [input, offset, mask, filter, grad_output, grad_input, grad_offset, grad_mask] = tensors;

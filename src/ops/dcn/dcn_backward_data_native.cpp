@@ -12,14 +12,14 @@
 namespace mluop::dcn::backward_data {
 namespace {
 
-// Channels of a range: each finds the samples again, and adds their products anew. Fewer where ranges would be too
-// few for several tasks.
+// Channels of a range. Each range finds the samples and adds their products again; narrower where there would be
+// too few ranges for several tasks.
 constexpr int64_t kMaxWidth = 64;
 constexpr int64_t kMinWidth = 32;
 constexpr int64_t kMinItems = 4;
 
-// Bands: kItemsPerTask for each task where ranges are fewer, unless each task has one; of kMinBandRows rows or
-// more, and in all at most kMaxVisits times as many tiles as the image has.
+// Bands: kItemsPerTask for each task if there are fewer ranges, unless each task has one. A band has at least
+// kMinBandRows rows; all bands together visit at most kMaxVisits times as many tiles as the image has.
 constexpr int64_t kItemsPerTask = 2;
 constexpr int64_t kMinBandRows = 4;
 constexpr int64_t kMaxVisits = 2;
@@ -58,7 +58,7 @@ struct Workspace {
   SampleGradient* partials;
 };
 
-// The memory of the handle.
+// The memory that the handle keeps.
 struct Scratch {
   Scratch(Arena& arena, const BackwardDataArgs& args, const Division& division, int64_t span_count,
           int64_t sum_rows)
@@ -66,7 +66,7 @@ struct Scratch {
         spans(arena.take<RowSpan>("spans of rows", {span_count})),
         sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? sum_rows : 0, args.W, division.width})) {}
 
-  // After construction over memory.
+  // Call it after construction over memory.
   void initialize(const Sizes& sizes) const {
     int64_t count = 0;
     for_each_unit(sizes, units.division, [&](int64_t range, const Unit& unit) {
@@ -104,7 +104,7 @@ int64_t most_bands(const BackwardDataArgs& args, int64_t ranges) {
   return std::clamp(ceil_div(wanted, ranges), int64_t{1}, std::max(args.H / kMinBandRows, int64_t{1}));
 }
 
-// As many bands as visit few tiles several times.
+// The largest number of bands that visits few tiles more than once.
 Bands choose_bands(const BackwardDataArgs& args, const Tiling& tiling, int64_t most, const RowSpan* spans) {
   for (int64_t count = most; count > 1; count = ceil_div(count, 2)) {
     const int64_t rows = ceil_div(args.H, count);
@@ -131,7 +131,7 @@ void run(Call& call, const BackwardDataArgs& args, Arena arena) {
   const int64_t ranges = args.N * division.ranges;
   const int64_t most = most_bands(args, ranges);
   const int64_t tiles = args.N * tiling.count(args), span_count = most > 1 ? tiles : 0;
-  // Whatever the number of bands, tasks have no more rows in all.
+  // All tasks together have no more rows than the image, for any number of bands.
   const int64_t sum_rows =
       most > 1 ? ranges * (args.H + most) : choose_task_dim(ranges, args.column_bytes()) * args.H;
   Arena reserved = context.reserve(bytes_of<Scratch>(args, division, span_count, sum_rows));

@@ -34,9 +34,9 @@ using mluop::HWY_NAMESPACE::MicrokernelArgs;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::round_row;
 
-// Packs the columns [column, column + count) of a unit, at most kNr, padded with zeros to whole vectors, as lanes
-// of one float or two BFloat16. T, here and below: the element type of the tensors; Element: what they are
-// multiplied as.
+// Packs the columns [column, column + count) of a unit, at most kNr, padded with zeros to whole vectors; a lane
+// holds one float or two BFloat16. T, here and below: the element type of the tensors; Element: the type in which
+// they are multiplied.
 template <class T, class Element>
 void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64_t count, float* to) {
   const int64_t inputs = args.group_inputs(), outputs = args.group_outputs();
@@ -107,8 +107,8 @@ void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task)
 
 MLUOP_SELECT_BY_DTYPE(find_rows, FindRowsArgs);
 
-// sums[0, count) += weight * gradient[0, count) if kAdds. Returns the sum of gradient[i] * pixel[i]. By vectors of
-// kLanes lanes, the rest by vectors of half, a quarter, ... of the lanes down to one.
+// sums[0, count) += weight * gradient[0, count) if kAdds. Returns the sum of gradient[i] * pixel[i]. Uses vectors
+// of kLanes lanes, and for the rest vectors of half, a quarter, ... of the lanes, down to one.
 template <bool kAdds, size_t kLanes = hn::MaxLanes(PanelTag()), class T>
 HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weight, int64_t count, float* sums) {
   const hn::CappedTag<float, kLanes> d;
@@ -190,7 +190,7 @@ class RangeScatter {
     for (int64_t row = 0; row < count; ++row) sampler.find(row, first + row);
   }
 
-  // The gradients of the columns of a unit.
+  // Computes the gradients of the columns of a unit.
   void multiply(const Unit& unit, int64_t first, int64_t count) const {
     const int64_t outputs = args_.group_outputs(), width = round_up(unit.columns(), kPanelLanes);
     for (int64_t row = 0; row < count; ++row) std::fill_n(tile_.columns + row * tile_.stride, width, 0.0F);
@@ -228,8 +228,8 @@ class RangeScatter {
     }
   }
 
-  // Adds the gradients of the columns of an output pixel to the band and, if `has_offsets`, writes what they
-  // contribute to the gradients of offsets and mask.
+  // Adds the gradients of the columns of an output pixel to the band and, if `has_offsets`, writes their
+  // contribution to the gradients of offsets and mask.
   HWY_INLINE void scatter(const Unit& unit, int64_t row, int64_t pixel, bool has_offsets) const {
     const T* const input = static_cast<const T*>(args_.input) + image_start_ + unit.channel;
     float* const sums = sums_ + unit.channel - channel_;
@@ -268,10 +268,10 @@ class RangeScatter {
   const ScatterArgs& args_;
   const Tile<Element>& tile_;
   int64_t image_, range_, band_;
-  int64_t first_pixel_, band_pixels_;  // of the band
-  int64_t channel_, channels_;         // of the range
-  int64_t image_start_;                // in the input
-  float* sums_;                        // of first_pixel_ and channel_, whose rows are stride_ apart
+  int64_t first_pixel_, band_pixels_;  // output pixels of the band
+  int64_t channel_, channels_;         // channels of the range
+  int64_t image_start_;                // first element of the image in the input
+  float* sums_;                        // sums of first_pixel_ and channel_; rows are stride_ apart
   int64_t stride_;
 };
 
@@ -312,7 +312,7 @@ void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
           sum = {sum.y + next.y, sum.x + next.x, sum.mask + next.mask};
         }
         const float mask = args.mask == nullptr ? 1 : to_f32(static_cast<const T*>(args.mask)[s]);
-        // Positions outside of the image have no terms, whose product with the mask may be NaN.
+        // A position outside the image adds nothing: its product with the mask could be NaN.
         if (std::isfinite(mask) || is_inside<T>(args, s)) {
           sum.y *= mask;
           sum.x *= mask;

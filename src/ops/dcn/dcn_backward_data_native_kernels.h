@@ -1,11 +1,11 @@
 // Deformable convolution backward data: the range kernels, in the order of their launches, and the buffers of a
 // task in NRAM.
 //
-// A task owns a range of channels of an image, or of a band of its rows where ranges are too few for the tasks.
-// For a tile of output pixels after the other it multiplies grad_output by the filters of the range, which gives
-// the gradients of the interpolated channels, and adds these to the pixels of the band that the samples read: in
-// the order of output pixels, whatever the number of tasks. What the range contributes to the gradients of offsets
-// and mask are partial sums, which are added last.
+// A task owns a range of channels of an image, or of a band of its rows if there are too few ranges for the tasks.
+// For one tile of output pixels at a time, it multiplies grad_output by the filters of the range, which gives the
+// gradients of the interpolated channels, and adds these to the pixels of the band that the samples read, in the
+// order of output pixels for any number of tasks. The contributions of the range to the gradients of offsets and
+// mask are partial sums, which the last launch adds.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace mluop::dcn::backward_data {
 
-// Channels of one group and one deformable group, at some offsets of the filter: column (k - first k) channels + c
+// Channels of one group and one deformable group at some offsets of the filter: column (k - first k) channels + c
 // of their matrix is channel c at offset k.
 struct Unit {
   int64_t columns() const { return (k_end - k) * channels; }
@@ -27,28 +27,29 @@ struct Unit {
   int64_t group, d;
   int64_t channel, channels;
   int64_t k, k_end;
-  int64_t packed;      // the lane where its packed filters start
-  bool is_first_of_d;  // the units before it in its range are of other deformable groups, or other offsets
+  int64_t packed;      // first lane of its packed filters
+  bool is_first_of_d;  // earlier units of its range belong to other deformable groups or other offsets
 };
 
-// The division of the channels. It depends on the sizes only, so that the order of additions does not depend on
+// The division of the channels. It depends only on the sizes, so that the order of additions does not depend on
 // the number of tasks.
 struct Division {
-  // The ranges that have channels of a deformable group: the first, and how many.
+  // The first range with channels of a deformable group, and the number of such ranges.
   int64_t first_range(const Sizes& sizes, int64_t d) const { return d * sizes.deformable_inputs() / width; }
   int64_t range_count(const Sizes& sizes, int64_t d) const {
     return ((d + 1) * sizes.deformable_inputs() - 1) / width + 1 - first_range(sizes, d);
   }
 
-  int64_t width;  // channels of a range, but of the last
+  int64_t width;  // channels of a range; the last may have fewer
   int64_t ranges;
-  int64_t offsets;  // of a unit
+  int64_t offsets;  // offsets of a unit
   int64_t unit_count;
   int64_t packed_count;   // elements of the packed filters
-  int64_t partial_count;  // most ranges of a deformable group
+  int64_t partial_count;  // maximum number of ranges of a deformable group
 };
 
-// Calls visit(range, unit) for all units, by ranges, offsets and channels. The units of a range are contiguous.
+// Calls visit(range, unit) for all units, ordered by range, offset and channel. The units of a range are
+// contiguous.
 template <class Visit>
 void for_each_unit(const Sizes& sizes, const Division& division, const Visit& visit) {
   const int64_t inputs = sizes.group_inputs(), deformable_inputs = sizes.deformable_inputs();
@@ -71,7 +72,7 @@ void for_each_unit(const Sizes& sizes, const Division& division, const Visit& vi
   }
 }
 
-// The memory of the handle.
+// The memory that the handle keeps.
 struct Units {
   Units(Arena& arena, const Division& counts)
       : division(counts),
@@ -80,12 +81,12 @@ struct Units {
 
   Division division;
   Unit* units;           // [unit_count]
-  int64_t* first_units;  // [ranges + 1], the first unit of a range
+  int64_t* first_units;  // [ranges + 1], first unit of each range
 };
 
-// Work items: units. Packs the filters of each as fp32 [panels][outputs of the group][NR]; for AVX512-BF16 as
-// bfloat16 [panels][outputs / 2][NR][2], an odd number of outputs padded with zeros. The last panel has as many
-// columns as whole vectors need, and is padded with zeros.
+// Work items: units. Packs the filters of each unit: fp32 as [panels][outputs of the group][NR]; for AVX512-BF16
+// bfloat16 as [panels][outputs / 2][NR][2], where an odd number of outputs is padded with zeros. The last panel is
+// padded with zeros to whole vectors of columns.
 struct PackArgs : BackwardDataArgs {
   const Units& units;
   float* packed_filters;  // lanes
@@ -94,11 +95,11 @@ RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
 // The sizes of a tile.
 struct Tiling {
-  // The tiles of an image.
+  // Number of tiles of an image.
   int64_t count(const Sizes& sizes) const { return ceil_div(sizes.image_pixels(), pixels); }
 
-  int64_t pixels;   // of the output
-  int64_t outputs;  // channels of grad_output that are multiplied at once, an even number
+  int64_t pixels;   // output pixels of a tile
+  int64_t outputs;  // channels of grad_output multiplied at once, an even number
   bool copies;      // rows of grad_output are converted, or padded to whole steps of the microkernel
 };
 
@@ -107,18 +108,18 @@ struct RowSpan {
   int64_t first, last;
 };
 
-// The division of an image into bands of rows. Tiles whose samples read rows of several bands are multiplied for
-// each of these; the first of them has their gradients of offsets and mask.
+// The division of an image into bands of rows. A tile whose samples read rows of several bands is multiplied once
+// for each of them; the first of these bands computes the tile's gradients of offsets and mask.
 struct Bands {
   int64_t first_of(const RowSpan& span) const { return span.first > span.last ? 0 : span.first / rows; }
   int64_t last_of(const RowSpan& span) const { return span.first > span.last ? 0 : span.last / rows; }
 
   int64_t count;
-  int64_t rows;          // of a band, but of the last
+  int64_t rows;          // rows of a band; the last may have fewer
   const RowSpan* spans;  // [N, tiles of an image]; null if count is 1
 };
 
-// Element: what tensors are multiplied as, float or BFloat16.
+// Element: the type in which tensors are multiplied, float or BFloat16.
 template <class Element>
 struct Tile {
   Tile(Arena& nram, const Division& division, const Tiling& tiling)
@@ -129,8 +130,8 @@ struct Tile {
         rows(nram.take<int32_t>("row numbers", {tiling.pixels})) {}
 
   int64_t stride;
-  SampleBuffers samples;  // of a unit
-  float* columns;         // [pixels, stride], of a unit
+  SampleBuffers samples;  // samples of a unit
+  float* columns;         // [pixels, stride], gradients of a unit
   Element* grads;         // [pixels, outputs]
   int32_t* rows;          // [pixels], 0, 1, 2, ...
 };
@@ -143,13 +144,12 @@ struct FindRowsArgs : BackwardDataArgs {
 };
 RangeKernel<FindRowsArgs> find_rows_kernel(mluOpDataType_t dtype);
 
-// The gradients of an offset, without the factor mask, and of an element of the mask.
+// The gradients of an offset, before multiplication by the mask, and of a mask element.
 struct SampleGradient {
   float y, x, mask;
 };
 
-// Work items: bands of ranges of channels of all images, in the order of images, then of ranges. Writes
-// grad_input, and the partial sums.
+// Work items: (image, range of channels, band). Writes grad_input and the partial sums.
 struct ScatterArgs : BackwardDataArgs {
   const Units& units;
   const float* packed_filters;
@@ -160,8 +160,8 @@ struct ScatterArgs : BackwardDataArgs {
 };
 RangeKernel<ScatterArgs> scatter_kernel(mluOpDataType_t dtype);
 
-// Work items: output pixels. Adds the partial sums of a sample in the order of their ranges, and multiplies those
-// of its offset by the mask.
+// Work items: output pixels. Adds the partial sums of each sample in the order of their ranges, and multiplies the
+// gradient of its offset by the mask.
 struct CombineArgs : BackwardDataArgs {
   const Division& division;
   const SampleGradient* partials;

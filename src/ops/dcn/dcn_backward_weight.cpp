@@ -1,6 +1,6 @@
 // mluOpDCNBackwardWeight and its workspace query: entries and checks.
-// Start with check_backward_weight(), with the rules that all three operators share in dcn_rules.cpp; then read
-// run() in dcn_backward_weight_native.cpp. Its kernels: multiply(), combine() and add_bias() in
+// Start with check_backward_weight() and the rules shared by all three operators in dcn_rules.cpp; then read run()
+// in dcn_backward_weight_native.cpp. Its kernels: multiply(), combine() and add_bias() in
 // dcn_backward_weight_native_kernels.cpp.
 #include "ops/dcn/dcn.h"
 #include "ops/dcn/dcn_rules.h"
@@ -8,7 +8,7 @@
 namespace mluop::dcn {
 namespace {
 
-// Declares and checks what the operator and its query share.
+// Declares and checks the arguments shared by the operator and its query.
 BackwardWeightArgs check_backward_weight(Call& call, const DcnDescriptor* dcn_desc, const Input& input,
                                          const Input& offset, const Input& mask, const Input& grad_output,
                                          const Output& grad_filter, const Output& grad_bias) {

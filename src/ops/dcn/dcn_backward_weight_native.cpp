@@ -13,20 +13,19 @@
 namespace mluop::dcn::backward_weight {
 namespace {
 
-// Segments: enough for many tasks where the filters are few tiles, and long enough for the partial sums to cost
-// little.
+// Segments: enough for many tasks if the filters have few tiles, and so long that partial sums cost little.
 constexpr int64_t kMinItems = 128;
 constexpr int64_t kTileElements = 1 << 14;
 constexpr int64_t kMinSegmentPixels = 1024;
 
-// The tile of the filters and a batch share L2. All outputs of a group if possible: each tile of them interpolates
-// the columns again.
+// The tile of the filters and a batch share L2. A tile has all outputs of a group if possible, because each tile
+// interpolates the columns again.
 constexpr int64_t kMaxOutputs = 512;
 constexpr int64_t kMaxColumns = 256;
 constexpr int64_t kMinTileBytes = 64 << 10;
 constexpr int64_t kMaxLaneRows = 96;
 
-// It depends on the sizes only, so that the order of additions does not depend on the number of tasks.
+// Depends only on the sizes, so that the order of additions does not depend on the number of tasks.
 int64_t segment_count(const Sizes& sizes) {
   const int64_t wanted = kMinItems / std::min(ceil_div(sizes.filter_count(), kTileElements), kMinItems);
   return std::clamp(sizes.pixels() / kMinSegmentPixels, int64_t{1}, wanted);

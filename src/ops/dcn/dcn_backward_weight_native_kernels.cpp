@@ -37,7 +37,7 @@ using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
 // The product of a segment and a tile of the filters. T, here and below: the element type of the tensors; Element:
-// what they are multiplied as.
+// the type in which they are multiplied.
 template <class T, class Element>
 class TileProduct {
  public:
@@ -135,7 +135,7 @@ class TileProduct {
   int64_t segment_;
   FilterTile filters_;
   int64_t columns_;
-  int64_t width_;  // the columns in whole vectors
+  int64_t width_;  // columns, rounded up to whole vectors
 };
 
 template <class T, class Element>

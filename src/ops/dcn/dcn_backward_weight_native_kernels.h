@@ -16,7 +16,7 @@
 
 namespace mluop::dcn::backward_weight {
 
-// A tile of the filters: whole groups, or a part of one.
+// A tile of the filters: whole groups, or part of one group.
 struct FilterTile {
   // The samples of the columns.
   SampleBox samples(const Sizes& sizes) const {
@@ -29,7 +29,7 @@ struct FilterTile {
   }
 
   int64_t group, group_end;
-  int64_t output, output_end;  // of a group
+  int64_t output, output_end;  // outputs of a group
   int64_t column, column_end;
 };
 
@@ -49,21 +49,21 @@ struct Tiling {
             output, std::min(output + outputs, sizes.group_outputs()),
             column, std::min(column + columns, sizes.group_columns())};
   }
-  // The output pixels that are multiplied at once.
+  // Number of output pixels multiplied at once.
   int64_t batch() const { return lane_rows * step; }
-  // One more line than rows need: lines of consecutive pixels are then in different sets of a cache.
+  // One more line than a row needs, so that lines of consecutive pixels are in different cache sets.
   int64_t grad_stride() const { return round_up(outputs, kMaxLanes) + kMaxLanes; }
   int64_t column_stride() const { return columns + kMaxLanes; }
 
   int64_t groups, outputs;
   int64_t columns;    // a multiple of kMaxLanes
-  int64_t step;       // output pixels of a lane: 1 of float, or 2 of BFloat16
-  int64_t lane_rows;  // that are multiplied at once
-  int64_t samples;    // the most of a tile
+  int64_t step;       // output pixels of a lane: 1 for float, 2 for BFloat16
+  int64_t lane_rows;  // lane rows multiplied at once
+  int64_t samples;    // maximum number of samples of a tile
 };
 
-// T: the element type of the tensors; Element: what they are multiplied as, float or BFloat16. A lane has the
-// elements of `step` output pixels.
+// T: the element type of the tensors; Element: the type in which they are multiplied, float or BFloat16. A lane
+// holds the elements of `step` output pixels.
 template <class T, class Element>
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
@@ -83,12 +83,12 @@ struct Tile {
   float* grads;               // [lane rows, grad_stride], lanes of grad_output
   const float** column_rows;  // [lane rows], in columns
   const float** grad_rows;    // [lane rows], in grads
-  Element* pair;              // [step, columns], before they are interleaved
+  Element* pair;              // [step, columns], not yet interleaved
   Piece* pieces;              // [columns]
   T* zeros;                   // [columns]
 };
 
-// The output pixels are divided into segments.
+// The division of the output pixels into segments.
 struct Segments {
   Range pixels(const Sizes& sizes, int64_t number) const {
     return split(sizes.pixels(), static_cast<int>(count), static_cast<int>(number));
@@ -98,8 +98,8 @@ struct Segments {
   float* partials;  // [count, Co, group columns] if there are several
 };
 
-// Work items: segments times tiles, the tiles of a segment in succession. Writes the sums to grad_filter if there
-// is one segment, else to the partial sums.
+// Work items: (segment, tile), tiles fastest. Writes the sums to grad_filter if there is one segment, otherwise to
+// the partial sums.
 struct MultiplyArgs : BackwardWeightArgs {
   const Tiling& tiling;
   Segments segments;

@@ -1,5 +1,5 @@
 // mluOpDCNForward and its workspace query: entries and checks.
-// Start with check_forward(), with the rules that all three operators share in dcn_rules.cpp; then read run() in
+// Start with check_forward() and the rules shared by all three operators in dcn_rules.cpp; then read run() in
 // dcn_forward_native.cpp. Its kernels: pack() and convolve() in dcn_forward_native_kernels.cpp, which find the
 // samples in samples-inl.h and interpolate them in columns-inl.h.
 #include "ops/dcn/dcn.h"
@@ -8,7 +8,7 @@
 namespace mluop::dcn {
 namespace {
 
-// Declares and checks what the operator and its query share.
+// Declares and checks the arguments shared by the operator and its query.
 ForwardArgs check_forward(Call& call, const DcnDescriptor* dcn_desc, const Input& input, const Input& offset,
                           const Input& mask, const Input& filter, const Input& bias, const Output& output) {
   constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;

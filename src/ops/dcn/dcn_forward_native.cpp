@@ -12,7 +12,7 @@
 namespace mluop::dcn::forward {
 namespace {
 
-// The sums and the samples of a tile share L2 with a part of the filters; the columns of a batch stay in L1.
+// The sums and samples of a tile share L2 with part of the filters; the columns of a batch stay in L1.
 constexpr int64_t kMaxSumBytes = 256 << 10;
 constexpr int64_t kMaxSampleBytes = 128 << 10;
 constexpr int64_t kMaxOutputs = 1024;

@@ -31,7 +31,7 @@ using mluop::HWY_NAMESPACE::MicrokernelArgs;
 using mluop::HWY_NAMESPACE::pack_panel;
 using mluop::HWY_NAMESPACE::round_row;
 
-// T, here and below: the element type of the tensors; Element: what they are multiplied as.
+// T, here and below: the element type of the tensors; Element: the type in which they are multiplied.
 template <class T, class Element>
 void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t outputs = args.group_outputs(), columns = args.group_columns();
@@ -55,7 +55,7 @@ class TileConvolution {
   TileConvolution(const ConvolveArgs& args, Tile<T, Element>& tile, int64_t first, int64_t count)
       : args_(args), tile_(tile), first_(first), count_(count) {}
 
-  // The output channels [output, output + outputs) of a group, all columns.
+  // Computes the output channels [output, output + outputs) of a group over all columns.
   void compute(const SampleBox& box, int64_t group, int64_t output, int64_t outputs) const {
     const int64_t columns = args_.group_columns(), width = round_up(outputs, kPanelLanes);
     start_sums(group * args_.group_outputs() + output, outputs, width);
@@ -88,7 +88,7 @@ class TileConvolution {
 
   float* sums_of(int64_t row) const { return tile_.sums + row * args_.tiling.outputs; }
 
-  // The sums start with the bias.
+  // Starts the sums with the bias.
   void start_sums(int64_t output, int64_t outputs, int64_t width) const {
     for (int64_t row = 0; row < count_; ++row) {
       if (args_.bias == nullptr) {
@@ -99,7 +99,7 @@ class TileConvolution {
     }
   }
 
-  // Adds the products of the columns [column, column + columns), of the pixels [row, row + rows).
+  // Adds the products of the columns [column, column + columns) of the pixels [row, row + rows).
   void multiply(const Element* filters, int64_t column, int64_t columns, int64_t row, int64_t rows,
                 int64_t width) const {
     for (int64_t output = 0; output < width; output += kNr) {

@@ -15,26 +15,26 @@
 
 namespace mluop::dcn::forward {
 
-// Work items: panels of all groups, in the order of groups. Packs the filters of a group as fp32
-// [panels][columns][NR]; for AVX512-BF16 as bfloat16 [panels][columns / 2][NR][2], an odd number of columns padded
-// with zeros. The last panel has as many filters as whole vectors need, and is padded with zeros.
+// Work items: panels of all groups, in the order of groups. Packs the filters of a group: fp32 as
+// [panels][columns][NR]; for AVX512-BF16 bfloat16 as [panels][columns / 2][NR][2], where an odd number of columns
+// is padded with zeros. The last panel is padded with zeros to whole vectors of filters.
 struct PackArgs : ForwardArgs {
   void* packed_filters;  // [groups, padded_outputs(), group_columns() in whole steps]
 };
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
-// The filters of a group in whole vectors.
+// The filters of a group, rounded up to whole vectors.
 inline int64_t padded_outputs(const Sizes& sizes) { return round_up(sizes.group_outputs(), kMaxLanes); }
 
 // The sizes of a tile.
 struct Tiling {
-  int64_t pixels;   // of the output
+  int64_t pixels;   // output pixels of a tile
   int64_t outputs;  // channels of a group: whole panels, or all of them
   int64_t batch;    // pixels whose columns are multiplied at once
-  int64_t columns;  // that are multiplied at once, a multiple of kMaxLanes
+  int64_t columns;  // columns multiplied at once, a multiple of kMaxLanes
 };
 
-// T: the element type of the tensors; Element: what they are multiplied as, float or BFloat16.
+// T: the element type of the tensors; Element: the type in which they are multiplied, float or BFloat16.
 template <class T, class Element>
 struct Tile {
   Tile(Arena& nram, const Sizes& sizes, const Tiling& tiling)

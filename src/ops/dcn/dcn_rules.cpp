@@ -12,7 +12,7 @@ namespace {
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;
 
-// Along an axis, with all pixels of the padding; less than 1 if the filter does not fit.
+// The extent of the output along an axis, including all padding; less than 1 if the filter does not fit.
 int64_t output_extent(int64_t padded, int64_t kernel, int64_t stride, int64_t dilation) {
   const auto last = checked_product(dilation, kernel - 1);
   return last && *last < padded ? (padded - *last - 1) / stride + 1 : 0;

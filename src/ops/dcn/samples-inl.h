@@ -24,9 +24,8 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_interleaved_f32;
 using mluop::HWY_NAMESPACE::load_row;
 
-// Finds the samples of a box for one output pixel after the other. The position along an axis is
-// o * stride - pad + i * dilation, plus the offset, rounded to fp32 after each of both additions. T, here and
-// below: an element type.
+// Finds the samples of a box for one output pixel at a time. The position along an axis is o * stride - pad + i *
+// dilation plus the offset, rounded to fp32 after each of the two additions. T, here and below: an element type.
 template <class T>
 class Sampler {
   using Tag = mluop::HWY_NAMESPACE::PanelTag;
@@ -36,7 +35,7 @@ class Sampler {
  public:
   Sampler(const Args& args, const SampleBox& box, const SampleBuffers& buffers)
       : args_(args), box_(box), buffers_(buffers) {
-    // The samples that fill the last vector are at 0.
+    // Samples that fill the last vector have position 0.
     std::fill_n(buffers.origins, 2 * buffers.stride, 0.0F);
     std::fill_n(buffers.offsets, 2 * buffers.stride, 0.0F);
     float *y = buffers.origins, *x = buffers.origins + buffers.stride;
@@ -49,7 +48,7 @@ class Sampler {
     }
   }
 
-  // Finds the samples of an output pixel, the row-th of the buffers.
+  // Finds the samples of an output pixel, which is the row-th pixel of the buffers.
   void find(int64_t row, int64_t pixel) const {
     read_offsets(row, pixel);
     const TagI di;
@@ -96,7 +95,7 @@ class Sampler {
       has_second = hn::Lt(hn::Add(floor, hn::Set(d, 1)), end);
     }
 
-    hn::Vec<Tag> distance;  // from the first of two pixels
+    hn::Vec<Tag> distance;  // distance from the first of the two pixels
     hn::Vec<TagI> first;
     hn::Mask<Tag> inside, has_first, has_second;
   };
@@ -105,7 +104,7 @@ class Sampler {
   void read_offsets(int64_t row, int64_t pixel) const {
     float *const y = buffers_.offsets, *const x = y + buffers_.stride;
     float* const mask = buffers_.positions + 2 * buffers_.plane + row * buffers_.stride;
-    // Samples that follow each other in the tensors.
+    // Samples that are consecutive in the tensors.
     const int64_t run = box_.offsets() == args_.K() ? box_.count() : box_.offsets();
     for (int64_t i = 0; i < box_.count(); i += run) {
       const int64_t first = pixel * args_.S() + (box_.d + i / box_.offsets()) * args_.K() + box_.k;

@@ -14,14 +14,14 @@ namespace mluop::dcn {
 struct SampleBox {
   int64_t offsets() const { return k_end - k; }
   int64_t count() const { return (d_end - d) * offsets(); }
-  // The number of a sample in the box.
+  // The index of a sample in the box.
   int64_t index(int64_t group, int64_t offset) const { return (group - d) * offsets() + offset - k; }
 
   int64_t d, d_end;  // deformable groups
   int64_t k, k_end;  // offsets of the filter
 };
 
-// The position of a sample: four pixels of the input and where the sample is between them.
+// The position of a sample: four pixels of the input, and the location between them.
 struct Sample {
   // Top left, top right, bottom left, bottom right.
   struct Corners {
@@ -34,7 +34,7 @@ struct Sample {
   Corners slopes_along_y() const { return {{x - 1, -x, 1 - x, x}}; }
   Corners slopes_along_x() const { return {{y - 1, 1 - y, -y, y}}; }
 
-  int32_t pixels[4];  // their rows in the input of the image; -1 outside of it
+  int32_t pixels[4];  // their rows in the image; -1 outside the image
   float y, x;         // distances from the top left pixel
   float mask;
 };
@@ -64,8 +64,8 @@ struct SampleBuffers {
   int64_t plane;     // elements from one member of the samples to the next
   int32_t* corners;  // [4, pixels, stride]
   float* positions;  // [3, pixels, stride]: y, x and mask
-  float* origins;    // [2, stride], where the offsets of the filter are without those of the tensor: y and x
-  float* offsets;    // [2, stride], of a pixel
+  float* origins;    // [2, stride]: y and x of the filter offsets, without the tensor's offsets
+  float* offsets;    // [2, stride], offsets of a pixel
 };
 
 }  // namespace mluop::dcn

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
-// The tensors that operator and query share; the data are null in the query.
+// The tensors shared by the operator and its query; data are null in the query.
 struct Points {
   bool empty() const { return dim_of(feats_desc, 0) == 0; }
 
@@ -25,7 +25,7 @@ void declare_points(Call& call, const Points& points) {
   if (points.empty()) call.reads_nothing();
 }
 
-// The rules that operator and query share. Their tensors are declared.
+// The rules shared by the operator and its query. Their tensors must be declared.
 void check_arguments(Call& call, const Points& points) {
   constexpr int64_t kMaxPoints = int64_t{1} << 31;
   call.check_pointers();

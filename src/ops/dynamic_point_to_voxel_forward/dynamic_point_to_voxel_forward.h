@@ -14,7 +14,7 @@ namespace mluop::dynamic_point_to_voxel_forward {
 // Coordinates of a point or voxel.
 inline constexpr int kAxes = 3;
 
-// The value of the map for a point without voxel, and the coordinates that such a point gets.
+// The map value of a point without a voxel; its coordinates are set to this value too.
 inline constexpr int32_t kNoVoxel = -1;
 
 // The arguments of the call, checked.

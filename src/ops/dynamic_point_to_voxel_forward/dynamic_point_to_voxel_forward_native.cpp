@@ -19,7 +19,7 @@ struct Workspace {
         first_voxels(workspace.take<int64_t>("first voxels of parts", {Sort::kMaxParts})) {}
 
   Sort sort;              // of the points
-  uint32_t* starts;       // [V + 1], the first place of each voxel; at V, the number of points that have one
+  uint32_t* starts;       // [V + 1], first place of each voxel; at V, the number of points with a voxel
   int64_t* first_voxels;  // [parts]
 };
 
@@ -28,13 +28,13 @@ struct ByCost {
   const uint32_t* starts;
   int64_t voxel_count;
   Range operator()(int task_dim, int task_id) const {
-    // A row of a point is read, a row of a voxel written.
+    // Cost: one row read per point, one row written per voxel.
     return split_cost(voxel_count, task_dim, task_id, [&](int64_t voxel) { return starts[voxel] + voxel; });
   }
 };
 
 int64_t bytes_moved(const Args& args) {
-  constexpr int64_t kSortedBytes = 64;  // of a point
+  constexpr int64_t kSortedBytes = 64;  // traffic of sorting a point
   return args.point_count * (args.row_bytes() + kSortedBytes);
 }
 
@@ -105,12 +105,12 @@ class Steps {
   }
 
   void reduce(int64_t voxels) const {
-    // Non-temporal stores have to fill whole cache lines.
+    // Non-temporal stores must fill whole cache lines.
     const bool whole_lines =
         reinterpret_cast<uintptr_t>(args_.voxel_feats) % kCacheLine == 0 && args_.row_bytes() % kCacheLine == 0;
     const bool stream = whole_lines && exceeds_caches(voxels * args_.row_bytes());
     SharedVoxels shared(sorted_.valid_count, memory_.starts);
-    // Cores are delayed by the memory unequally.
+    // Many chunks, because memory delays cores unequally.
     constexpr int kChunksPerTask = 8;
     launch_dynamic(context_, "reduce", task_dim_, task_dim_ == 1 ? 1 : task_dim_ * kChunksPerTask,
                    ByCost{memory_.starts, voxels}, reduce_kernel(),
@@ -142,7 +142,7 @@ class Steps {
   const Args& args_;
   Workspace memory_;
   int task_dim_;
-  int parts_;  // of the sorted points
+  int parts_;  // parts of the sorted points
   Pieces pieces_;
   SortedPoints sorted_{};
 };

@@ -23,7 +23,7 @@ namespace mluop::dynamic_point_to_voxel_forward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The end of the points that fill vectors, from `begin` on.
+// The end of the points, from `begin` on, that fill whole vectors.
 template <class D>
 int64_t end_of_vectors(D d, int64_t begin, int64_t end) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -37,7 +37,7 @@ struct AxisBounds {
 
   AxisBounds() : lowest(hn::Set(D(), INT32_MAX)), negated_highest(hn::Set(D(), 1)) {}
 
-  // Negative coordinates are those of points without voxel.
+  // Points with a negative coordinate have no voxel.
   HWY_INLINE void extend(hn::Mask<D> has_voxel, V coordinates) {
     const D d;
     lowest = hn::Min(lowest, hn::IfThenElse(has_voxel, coordinates, hn::Set(d, INT32_MAX)));
@@ -52,7 +52,7 @@ struct AxisBounds {
   V lowest, negated_highest;
 };
 
-// By vectors of `d`, which the points fill.
+// Uses vectors of `d`; the points fill them.
 template <class D>
 void find_bounds_by(D d, const BoundsArgs& args, int64_t begin, int64_t end) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -81,7 +81,7 @@ void find_bounds(const BoundsArgs& args, int64_t begin, int64_t end, Task&) {
   find_bounds_by(hn::CappedTag<int32_t, 1>(), args, middle, end);
 }
 
-// By vectors of `d`, which the points fill.
+// Uses vectors of `d`; the points fill them.
 template <class D>
 void write_keys_by(D d, const KeyArgs& args, int64_t begin, int64_t end) {
   const hn::RebindToUnsigned<D> du;
@@ -133,7 +133,7 @@ void next_keys(const NextKeyArgs& args, int64_t begin, int64_t end, Task&) {
 
 namespace {
 
-// Calls visit(place, begins) for the places of a part: whether a voxel begins there.
+// Calls visit(place, begins) for the places of a part; `begins`: whether a voxel begins there.
 template <bool kKeysAreWhole, class Visit>
 void for_each_place(const Args& args, const SortedPoints& sorted, int64_t part, const Visit& visit) {
   const Range places = sorted.places(part);
@@ -171,7 +171,7 @@ void number_voxels(const NumberArgs& args, int64_t begin, int64_t end, Task&) {
     int64_t voxel = args.first_voxels[part] - 1;
     uint32_t unused = 0;
     for_each_place(args, args.sorted, part, [&](int64_t place, bool begins) {
-      // Without a branch, which would be mispredicted as often as voxels have one point.
+      // Branch-free: voxels of one point would cause mispredictions.
       voxel += begins ? 1 : 0;
       *(begins ? args.starts + voxel : &unused) = static_cast<uint32_t>(place);
       args.point2voxel_map[args.sorted.points[place]] = static_cast<int32_t>(voxel);
@@ -197,15 +197,14 @@ namespace mluop::dynamic_point_to_voxel_forward::native {
 namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::StreamWriter;
 
-// Reduces rows of feats, one voxel at a time. The maximum is the first of equal values, and of zeros of
-// either sign.
+// Reduces rows of feats, one voxel at a time. The first of equal maxima, including zeros of either sign, wins.
 template <mluOpReduceMode_t kMode, bool kStream>
 class Reducer {
  public:
   // `points` are sorted by voxel.
   Reducer(const Args& args, const uint32_t* points) : args_(args), points_(points) {}
 
-  // Reduces these channels of the rows of the points at `places` to those of the row `out`.
+  // Reduces these channels over the rows of the points at `places` and writes them to the row `out`.
   HWY_INLINE void reduce(Range places, Range channels, float* out) const {
     const Rows rows{args_.feats, points_ + places.begin, points_ + places.end, args_.channels};
     const hn::ScalableTag<float> d;
@@ -220,7 +219,7 @@ class Reducer {
  private:
   struct Rows {
     const float* feats;
-    const uint32_t *begin, *end;  // the points
+    const uint32_t *begin, *end;  // range of points
     int64_t channels;
     HWY_INLINE const float* row(const uint32_t* point) const { return feats + *point * channels; }
     int64_t count() const { return end - begin; }
@@ -230,7 +229,7 @@ class Reducer {
   static HWY_INLINE hn::Vec<D> start(D d) {
     return hn::Set(d, kMode == MLUOP_REDUCE_DMAX ? -std::numeric_limits<float>::infinity() : 0.0F);
   }
-  // NaN is not greater than a value.
+  // Never selects NaN: no comparison with NaN is true.
   template <class V>
   static HWY_INLINE V add(V sum, V value) {
     if constexpr (kMode == MLUOP_REDUCE_DMAX) return hn::IfThenElse(hn::Gt(value, sum), value, sum);
@@ -273,7 +272,7 @@ class Reducer {
   const StreamWriter stream_;
 };
 
-// Prefetches the rows of sorted points, each once, as the places are passed.
+// Prefetches the rows of sorted points, each once, as the places advance.
 class RowPrefetcher {
  public:
   RowPrefetcher(const ReduceArgs& args, Range places) : args_(args), next_(places.begin), end_(places.end) {

@@ -10,7 +10,7 @@
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-// Work items: points. Extends the bounds to the points that have a voxel.
+// Work items: points. Extends the bounds to the points with a voxel.
 struct BoundsArgs : Args {
   std::array<int32_t, kAxes>& lowest;
   std::array<int32_t, kAxes>& negated_highest;
@@ -18,7 +18,7 @@ struct BoundsArgs : Args {
 };
 RangeKernel<BoundsArgs> bounds_kernel();
 
-// Work items: points. Writes the word of their keys.
+// Work items: points. Writes a word of their keys.
 struct KeyArgs : Args {
   const KeyWord& word;
   uint32_t* keys;  // [N]
@@ -33,15 +33,15 @@ struct NextKeyArgs : Args {
 };
 void next_keys(const NextKeyArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Points in the order of their keys, of equal keys in ascending order. A voxel begins at each place whose key
-// differs from that of the place before.
+// Points sorted by key; equal keys keep ascending order. A voxel begins at each place whose key differs from the
+// key of the place before.
 struct SortedPoints {
   Range places(int64_t part) const { return split(valid_count, part_count, static_cast<int>(part)); }
 
   const uint32_t* keys;    // [N], the most significant word
   const uint32_t* points;  // [N]
-  bool keys_are_whole;     // they have one word; else coordinates decide
-  int64_t valid_count;     // places of points that have a voxel; those of the others follow
+  bool keys_are_whole;     // keys have one word; otherwise coordinates decide
+  int64_t valid_count;     // places of points with a voxel; places of the other points follow
   int part_count;
 };
 
@@ -52,7 +52,7 @@ struct CountArgs : Args {
 };
 void count_voxels(const CountArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: parts of the sorted points. Writes the first place of each voxel, and the map of points that have a
+// Work items: parts of the sorted points. Writes the first place of each voxel, and the map of points with a
 // voxel.
 struct NumberArgs : Args {
   const SortedPoints& sorted;
@@ -61,9 +61,9 @@ struct NumberArgs : Args {
 };
 void number_voxels(const NumberArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: places of points without voxel, from valid_count on. Writes their map and coordinates.
+// Work items: places of points without a voxel, from valid_count on. Writes their map and coordinates.
 struct SkippedArgs : Args {
-  const uint32_t* points;  // those without voxel
+  const uint32_t* points;  // points without a voxel
 };
 void mark_skipped(const SkippedArgs& args, int64_t begin, int64_t end, Task& task);
 
@@ -74,14 +74,14 @@ struct ReduceArgs : Args {
   SharedVoxels* shared;    // null: no voxel is shared
 };
 
-// Work items: voxels. Writes their coordinates, counts and features, except for the features of shared voxels,
-// which it collects.
+// Work items: voxels. Writes their coordinates, counts and features, except the features of shared voxels, which
+// it collects.
 RangeKernel<ReduceArgs> reduce_kernel();
 
 struct SharedArgs : Args {
   const uint32_t* points;  // [N], sorted
   const SharedVoxels& voxels;
-  const Pieces& pieces;  // of the maximum
+  const Pieces& pieces;  // pieces of the maximum
 };
 
 // Maximum. Work items: points of the shared voxels. Writes the maxima of their pieces.
@@ -91,8 +91,8 @@ RangeKernel<SharedArgs> reduce_pieces_kernel();
 // so that the first of equal maxima wins.
 void merge_pieces(const SharedArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Sum and mean, which add in the order of the points. Work items: cache lines of the rows of the shared voxels.
-// Writes their features.
+// Sum and mean, which add the points in order. Work items: cache lines of the rows of the shared voxels. Writes
+// their features.
 RangeKernel<SharedArgs> reduce_lines_kernel();
 
 }  // namespace mluop::dynamic_point_to_voxel_forward::native

@@ -1,8 +1,8 @@
 // Dynamic point to voxel forward: keys of points, numbers in the lexicographic order of their coordinates.
 //
-// Each axis counts from the lowest coordinate of the points that have a voxel. Adjacent axes share a word of 32
-// bits while the product of their extents fits: one word for the grid of a network, at most three for coordinates
-// of any range. Points without voxel come last.
+// Each axis counts from the lowest coordinate of the points with a voxel. Adjacent axes share a word of 32 bits
+// while the product of their extents fits: one word for the grid of a network, at most three for coordinates of
+// any range. Points without voxel come last.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-// The coordinates of the points that have a voxel, and the number of these points.
+// The bounds of the coordinates of the points with a voxel, and the number of these points.
 struct Bounds {
   std::array<int32_t, kAxes> lowest;
   std::array<int32_t, kAxes> negated_highest;
   int64_t valid_count;
 };
 
-// The sum over the axes of (coordinate - lowest) * factor; factors of axes of other words are 0.
+// The sum over the axes of (coordinate - lowest) * factor; the factors of axes in other words are 0.
 struct KeyWord {
   int bits() const { return static_cast<int>(std::bit_width(no_voxel)); }
 
   std::array<uint32_t, kAxes> lowest;
   std::array<uint32_t, kAxes> factor;
-  uint32_t no_voxel;  // the key of a point without voxel: above those of all others
+  uint32_t no_voxel;  // key of a point without a voxel: above all other keys
 };
 
 // The words of a key, least significant first.

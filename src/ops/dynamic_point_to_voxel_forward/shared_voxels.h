@@ -11,13 +11,13 @@
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-// A shared voxel has more points than this: fewer do not pay for a launch.
+// A shared voxel has more points than this; for fewer, a launch does not pay off.
 inline constexpr int64_t kMinSharedPoints = 4096;
 // Fewer than 64 voxels can each hold more than 1/64 of the points.
 inline constexpr int64_t kMaxSharedVoxels = 64;
 
-// Maxima of pieces. A piece is what a task has of a shared voxel: the tasks of a launch divide the points of all
-// shared voxels, one voxel after the other.
+// Maxima of pieces. A piece is the part of a shared voxel that one task reduces: the tasks of a launch divide the
+// points of all shared voxels, one voxel after another.
 struct Pieces {
   Pieces(Arena& arena, int64_t points, int pieces_task_dim, int64_t row_channels)
       : task_dim(pieces_task_dim),
@@ -29,7 +29,7 @@ struct Pieces {
     return voxels > 0 && task_dim > 1 ? voxels + task_dim : 0;
   }
 
-  // From one piece to the next, the number of the task or of the voxel increases by one, or both.
+  // From one piece to the next, the task or the voxel number increases by one, or both do.
   float* row(int64_t task_id, int64_t shared_voxel) const { return rows + (task_id + shared_voxel) * channels; }
 
   int task_dim;
@@ -37,10 +37,10 @@ struct Pieces {
   float* rows;  // [pieces, C]
 };
 
-// Collected by a launch, in any order.
+// The shared voxels. A launch adds them in any order.
 class SharedVoxels {
  public:
-  // `points` have a voxel; sorted, those of voxel v begin at starts[v].
+  // `points`: number of points with a voxel; the sorted points of voxel v begin at starts[v].
   SharedVoxels(int64_t points, const uint32_t* starts)
       : max_points_(std::max(points / kMaxSharedVoxels, kMinSharedPoints)), starts_(starts) {}
 
@@ -57,8 +57,8 @@ class SharedVoxels {
     return sum;
   }
 
-  // Calls visit(i, places) for each voxel that has some of the points [begin, end), counted through all shared
-  // voxels: the places of these points.
+  // Calls visit(i, places) for each voxel with some of the points [begin, end), counted across all shared voxels;
+  // places: the places of these points.
   template <class Visit>
   void for_each_piece(Range points, const Visit& visit) const {
     int64_t before = 0;

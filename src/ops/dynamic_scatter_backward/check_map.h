@@ -1,4 +1,4 @@
-// Dynamic scatter backward: the errors of invalid values of the map, and of the counts of its voxels.
+// Dynamic scatter backward: errors of invalid map values and invalid voxel counts.
 #pragma once
 
 #include "core/checks.h"
@@ -7,7 +7,7 @@
 
 namespace mluop::dynamic_scatter_backward {
 
-// Throws Failure with BAD_PARAM if a launch has reported a point whose value is invalid or whose voxel has an
+// Throws Failure with BAD_PARAM if a launch has reported a point with an invalid map value or a voxel with an
 // invalid count.
 inline void check_map(const Args& args, const FirstBadItem& bad_point) {
   if (!bad_point.found()) return;

@@ -18,7 +18,7 @@ namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The number of values before the first that is neither a voxel in [0, V) nor kNoVoxel; `count` if all are valid.
+// The number of values before the first value that is neither in [0, V) nor kNoVoxel; `count` if all are valid.
 inline int64_t count_valid(const int32_t* HWY_RESTRICT map, int64_t count, int32_t voxel_count) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));

@@ -1,7 +1,7 @@
 // mluOpDynamicScatterBackward, mluOpDynamicPointToVoxelBackward and their workspace queries: entries and checks.
 // Start with compute_grad_feats() below, then run() in dynamic_scatter_backward_native.cpp, then the kernels in
-// dynamic_scatter_backward_native_kernels.cpp: check() and gather(), for the maximum rank() and match(). The
-// maximum has a device algorithm, too: run() in dynamic_scatter_backward_device.cpp.
+// dynamic_scatter_backward_native_kernels.cpp: check() and gather() for sum and mean, rank() and match() for the
+// maximum. The maximum also has a device algorithm: run() in dynamic_scatter_backward_device.cpp.
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward.h"
 
 namespace mluop::dynamic_scatter_backward {
@@ -54,7 +54,7 @@ void check_voxel_count(const Inputs& in) {
           ", expected at most feats dim 0, which is ", n);
 }
 
-// The rules that operators and queries share. Their tensors are declared.
+// The rules shared by the operators and their queries. Their tensors must be declared.
 void check_arguments(Call& call, const TensorDescriptor* feats_desc) {
   call.check_pointers();
   call.check_parameters();
@@ -62,7 +62,7 @@ void check_arguments(Call& call, const TensorDescriptor* feats_desc) {
   call.check_tensors();
 }
 
-// The design document has the maximum only.
+// The design document describes the maximum only.
 bool uses_device_algorithm(const Call& call, mluOpReduceMode_t reduce_type) {
   return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE && reduce_type == MLUOP_REDUCE_DMAX;
 }
@@ -113,7 +113,7 @@ mluOpStatus_t compute_grad_feats(std::string_view function, mluOpHandle_t handle
   });
 }
 
-// A descriptor that a query does not read.
+// A descriptor that the query does not read.
 struct UnusedDescriptor {
   std::string_view name;
   const TensorDescriptor* desc;
@@ -142,7 +142,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const ml
                                                           reduce_type, feats_desc, {}, workspace_size);
 }
 
-// The other descriptors are checked for null only: mmcv passes the descriptor of grad_feats as
+// All other descriptors are only checked for null: mmcv passes the descriptor of grad_feats as
 // grad_voxel_feats_desc.
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type,

@@ -1,6 +1,6 @@
 // Dynamic scatter backward: the algorithms and the arguments of a call.
 //
-// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels that take part.
+// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels in use.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace mluop::dynamic_scatter_backward {
 
-// The value of the map for a point without voxel.
+// The map value of a point without a voxel.
 inline constexpr int32_t kNoVoxel = -1;
 
 // The arguments of the call, checked except for the values of the map.

@@ -21,9 +21,9 @@ struct Workspace {
 struct Plan {
   int task_dim;
   int64_t check_points;   // points of a tile of check_kernel()
-  int64_t tile_points;    // of traceback_kernel()
-  int64_t tile_voxels;    // of scatter_kernel()
-  int64_t tile_channels;  // of both; C, unless NRAM has no space for one point
+  int64_t tile_points;    // points of a tile of traceback_kernel()
+  int64_t tile_voxels;    // voxels of a tile of scatter_kernel()
+  int64_t tile_channels;  // channels of both tiles; C, unless one point does not fit NRAM
 };
 
 // A tile of one point and some channels fits 1 KiB, the smallest NRAM.

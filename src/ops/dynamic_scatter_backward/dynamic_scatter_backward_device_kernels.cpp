@@ -67,7 +67,7 @@ HWY_INLINE void min_row(const float* HWY_RESTRICT feats, const float* HWY_RESTRI
   }
 }
 
-// What a tile of traceback() holds: channels of consecutive points.
+// The range of a tile of traceback(): channels of consecutive points.
 struct TileRange {
   int64_t first_point, points;
   int64_t first_channel, channels;
@@ -76,7 +76,7 @@ struct TileRange {
 // Prefetches rows this many points before their use.
 constexpr int64_t kPrefetchPoints = 8;
 
-// Loads the rows of the points and of their voxels, and makes one atomic minimum for each point that has a voxel.
+// Loads the rows of the points and of their voxels, and performs one atomic minimum for each point with a voxel.
 HWY_INLINE void reduce_tile(const TracebackArgs& args, const TileRange& range, const TracebackTile& tile,
                             Task& task) {
   const int64_t C = args.channels;
@@ -116,8 +116,8 @@ void traceback(const TracebackArgs& args, int64_t begin, int64_t end, Task& task
   }
 }
 
-// Writes a vector of a voxel's gradient to the rows of its points, one point at a time: most vectors have one.
-// `to` is the channel's column. Returns the number of elements written.
+// Writes a vector of a voxel's gradient to the rows of its points, one point at a time: most vectors have one
+// point. `to` is the column of the channel. Returns the number of elements written.
 HWY_INLINE int64_t scatter_vector(const Args& args, const int32_t* points_of, const float* grads, float* to) {
   const D df;
   const Di di;
@@ -148,7 +148,7 @@ HWY_INLINE int64_t scatter_row(const Args& args, const int32_t* points_of, const
 // Prefetches rows of points this many voxels before their use.
 constexpr int64_t kPrefetchVoxels = 8;
 
-// Prefetches the row of a voxel's first channel, which is that of all channels in many voxels.
+// Prefetches the row of the point of a voxel's first channel; in many voxels all channels have the same point.
 HWY_INLINE void prefetch_point(const Args& args, int64_t point, const float* to, int64_t channels) {
   if (point < args.point_count) prefetch_row<Use::kWrite>(to + point * args.channels, channels * kElementBytes);
 }
@@ -160,7 +160,7 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
     const int64_t voxels = std::min(args.tile_voxels, end - first);
     for (int64_t channel = 0; channel < C; channel += args.tile_channels) {
       const int64_t channels = std::min(args.tile_channels, C - channel);
-      // Rows of all channels are one row.
+      // Rows with all channels are contiguous: one row.
       const int64_t rows = channels == C ? 1 : voxels;
       const int64_t row_bytes = (channels == C ? voxels * C : channels) * kElementBytes;
       const int64_t from = first * C + channel;

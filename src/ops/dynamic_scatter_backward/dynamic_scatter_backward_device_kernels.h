@@ -1,7 +1,7 @@
 // Dynamic scatter backward, device algorithm: arguments and range kernels, in the order of their launches.
 //
-// Letters as in the design document: N points, C channels; V = voxel_num[0], the voxels that take part. Tiles hold
-// all channels, or as many as NRAM has space for with one point.
+// Letters as in the design document: N points, C channels; V = voxel_num[0], the voxels in use. Tiles hold all
+// channels, or as many as fit NRAM with one point.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace mluop::dynamic_scatter_backward::device {
 
-inline constexpr int64_t kElementBytes = 4;  // of features, gradients and points
+inline constexpr int64_t kElementBytes = 4;  // bytes of a feature, gradient or point index
 
-// Work items: points. Reports the points whose value of the map is invalid.
+// Work items: points. Reports points with an invalid map value.
 struct CheckArgs : Args {
   int64_t tile_points;
   FirstBadItem& bad_point;
@@ -43,7 +43,7 @@ struct ScatterArgs : Args {
 };
 RangeKernel<ScatterArgs> scatter_kernel();
 
-// The NRAM of traceback_kernel(): 20 C + 4 bytes a point, and 4 C. The parts are adjacent, without alignment.
+// The NRAM of traceback_kernel(): 20 C + 4 bytes a point, plus 4 C. Its parts are adjacent, without alignment.
 struct TracebackTile {
   static constexpr int64_t bytes(int64_t points, int64_t channels) {
     return (points * (5 * channels + 1) + channels) * kElementBytes;
@@ -51,13 +51,13 @@ struct TracebackTile {
   static constexpr int64_t max_points(int64_t nram_bytes, int64_t channels) {
     return (nram_bytes - channels * kElementBytes) / ((5 * channels + 1) * kElementBytes);
   }
-  // The channels that fit with a tile of one point.
+  // The number of channels that fit with a tile of one point.
   static constexpr int64_t max_channels(int64_t nram_bytes) {
     return (nram_bytes - kElementBytes) / (6 * kElementBytes);
   }
 
-  // The document's index_mask, value_mask and tmp_mask [points, channels] and its result [channels] take their
-  // space and are not used: candidates are compared and reduced in registers.
+  // The document's index_mask, value_mask and tmp_mask [points, channels] and its result [channels] occupy their
+  // space but are unused: candidates are compared and reduced in registers.
   TracebackTile(Arena& nram, int64_t points, int64_t channels) {
     auto* masks = nram.take<int32_t>("tile", {bytes(points, channels) / kElementBytes});
     feats = reinterpret_cast<float*>(masks + 3 * points * channels);
@@ -66,8 +66,8 @@ struct TracebackTile {
   }
 
   float* feats;         // [points, channels]
-  float* reduce_feats;  // [points, channels], the values of the voxel of each point
-  int32_t* offsets;     // [points], values of the map
+  float* reduce_feats;  // [points, channels], values of each point's voxel
+  int32_t* offsets;     // [points], map values
 };
 
 // The NRAM of scatter_kernel().

@@ -11,9 +11,9 @@
 namespace mluop::dynamic_scatter_backward::native {
 namespace {
 
-// A bucket is shared if it costs more than this many times the mean of the tasks: the pass of its own over the
-// points has to pay. On 2 threads of an AMD Zen 4, with rows of 256 bytes, a voxel of 56 % of the points is better
-// left to one task (4.2 ms; 5.0 if shared), a voxel of all points is not (3.8 ms; 2.9 if shared).
+// A bucket is shared if it costs more than this many times the mean cost of a task, because sharing adds a pass
+// over the points. On 2 threads of an AMD Zen 4, with rows of 256 bytes, a voxel with 56 % of the points is faster
+// in one task (4.2 ms; shared 5.0 ms), a voxel with all points is faster if shared (2.9 ms; one task 3.8 ms).
 constexpr double kMaxOwnedCost = 1.5;
 
 struct Workspace {
@@ -21,11 +21,11 @@ struct Workspace {
       : points(workspace, point_count, map),
         claimed(workspace.take<uint8_t>("claimed", {voxels, max_claimed_bytes(channels)})) {}
 
-  KeyedPoints points;  // whose keys are the map
+  KeyedPoints points;  // the map holds the keys
   uint8_t* claimed;    // [voxels, max_claimed_bytes()]
 };
 
-// The size of the scratch depends on the number of tasks, which the workspace query does not know.
+// The size of the scratch depends on the number of tasks, which is unknown to the workspace query.
 struct Scratch {
   Scratch(Arena& arena, const Args& args, const SampledRuns& sample, int task_dim)
       : partition(arena, args.voxel_count, sample),
@@ -33,7 +33,7 @@ struct Scratch {
         shared(arena, partition.max_shared_keys(max_part), task_dim, args.channels) {}
 
   KeyPartition partition;
-  double max_part;  // of the cost: a bucket that has more is shared
+  double max_part;  // share of the cost above which a bucket is shared
   SharedVoxels shared;
 };
 
@@ -54,7 +54,7 @@ struct Plan {
 Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
   plan.task_dim = choose_task_dim(args.point_count, bytes_moved(args));
-  // Non-temporal stores have to fill whole cache lines.
+  // Non-temporal stores must fill whole cache lines.
   const bool whole_lines =
       reinterpret_cast<uintptr_t>(args.grad_feats) % kCacheLine == 0 && args.row_bytes() % kCacheLine == 0;
   plan.stream = whole_lines && exceeds_caches(bytes_moved(args));

@@ -29,7 +29,7 @@ using dynamic_scatter_backward::HWY_NAMESPACE::visit_owned;
 using mluop::HWY_NAMESPACE::bits_of;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
-// Sum and mean.
+// For sum and mean.
 
 void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
   const int32_t* const map = args.point2voxel_map + begin;
@@ -101,7 +101,7 @@ void gather(const GatherArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Maximum. The kernels without vectors are at the end of the file.
+// For the maximum. The kernels without vectors are at the end of the file.
 
 void rank(const RankArgs& args, int64_t begin, int64_t end, Task&) {
   const int32_t* keys = args.points.keys;
@@ -120,19 +120,19 @@ void rank(const RankArgs& args, int64_t begin, int64_t end, Task&) {
   if (skipped) args.any_skipped.store(true, std::memory_order_relaxed);
 }
 
-// Bytes of a bit for each lane.
+// Bytes of one bit per lane.
 template <class D>
 constexpr int64_t kBitBytes = (hn::MaxLanes(D()) + 7) / 8;
 
-// Bytes of the bits of a voxel: one for each channel that a point has claimed.
+// Bytes of the bits of a voxel: one bit for each channel, set if a point has claimed the channel.
 inline int64_t claimed_bytes(int64_t channels) {
   using D = hn::ScalableTag<float>;
   const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
   return channels / lanes * kBitBytes<D> + (channels % lanes > 0 ? 4 : 0);
 }
 
-// The channels of a vector that points have claimed before, and those that a point claims: its features equal the
-// maxima of the voxel.
+// The channels of a vector that points have claimed before, and the channels that a point claims because its
+// features equal the maxima of the voxel.
 template <class D>
 struct Claims {
   HWY_INLINE Claims(D d, const float* features, const float* maxima, const uint8_t* claimed) {
@@ -150,7 +150,7 @@ struct Claims {
   hn::Mask<D> before, added;
 };
 
-// Calls body(d, channel, claimed) for the vectors of a row, with the first channel and the bits of each.
+// Calls body(d, channel, claimed) for the vectors of a row, with the first channel and the bits of each vector.
 template <class Body>
 HWY_INLINE void for_each_vector(int64_t channels, uint8_t* claimed, const Body& body) {
   mluop::HWY_NAMESPACE::for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {

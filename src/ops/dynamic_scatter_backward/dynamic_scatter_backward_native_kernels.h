@@ -1,6 +1,6 @@
 // Dynamic scatter backward, native algorithm: arguments and range kernels, in the order of their launches.
 //
-// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels that take part.
+// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels in use.
 #pragma once
 
 #include <atomic>
@@ -13,32 +13,32 @@
 
 namespace mluop::dynamic_scatter_backward::native {
 
-// Sum and mean. Work items: points. Reports the first whose value of the map is invalid or, for the mean, whose
-// voxel has a count below 1.
+// Sum and mean. Work items: points. Reports the first point with an invalid map value or, for the mean, with a
+// voxel whose count is below 1.
 struct CheckArgs : Args {
   FirstBadItem& bad_point;
 };
 RangeKernel<CheckArgs> check_kernel();
 
-// Sum and mean. Work items: points. Writes the gradient of the voxel, for the mean divided by its count, to the
-// row of the point.
+// Sum and mean. Work items: points. Writes the gradient of the voxel (mean: divided by its count) to the row of
+// the point.
 struct GatherArgs : Args {
   bool stream;
 };
 RangeKernel<GatherArgs> gather_kernel();
 
-// Maximum: the steps of key_partition.h, with voxels as keys: the map holds the keys.
+// Maximum: the steps of key_partition.h, with voxels as keys; the map holds the keys.
 static_assert(kNoVoxel == KeyedPoints::kNoKey);
 
-// Work items: sampled runs. Counts their points; rank_kernel() reports the invalid values of the map.
+// Work items: sampled runs. Counts their points; rank_kernel() reports invalid map values.
 struct SampleArgs : Args {
   const SampledRuns& sample;
   KeyPartition& partition;
 };
 void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: chunks of points. Checks the map and computes the ranks of the points; these are incomplete if it
-// reports a bad point.
+// Work items: chunks of points. Checks the map and computes the ranks of the points, which are incomplete if a bad
+// point is reported.
 struct RankArgs : Args {
   const KeyPartition& partition;
   const KeyedPoints& points;
@@ -48,22 +48,22 @@ struct RankArgs : Args {
 RangeKernel<RankArgs> rank_kernel();
 
 // Work items: ranks of buckets. Writes the output rows of the points of each bucket, in the order of the points:
-// the gradient of a channel to the first point that has the voxel's value, 0 to the others.
+// the gradient of a channel to the first point with the voxel's value, 0 to all others.
 struct MatchArgs : Args {
   const KeyPartition& partition;
   const KeyedPoints& points;
-  uint8_t* claimed;  // [V, max_claimed_bytes()] or less, a bit a channel: whether a point has its gradient
+  uint8_t* claimed;  // at most [V, max_claimed_bytes()], one bit per channel: its gradient is claimed
   int64_t tile_points;
   bool stream;
 };
 RangeKernel<MatchArgs> match_kernel();
 
-// The bytes that a voxel takes in `claimed`, at most, on any instruction set: a vector takes a bit a channel,
-// rounded up to bytes; the channels that do not fill a vector take up to four shorter ones.
+// Maximum bytes of a voxel in `claimed` on any instruction set: a vector takes one bit a channel, rounded up to
+// bytes; the channels that do not fill a vector take up to four shorter vectors.
 constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }
 
-// The voxels of shared buckets: each task searches some of their points, and the first point that a task has found
-// gets the gradient.
+// The voxels of shared buckets: each task searches part of their points, and the first point found by any task
+// receives the gradient.
 struct SharedVoxels {
   SharedVoxels(Arena& arena, int64_t max_count, int task_dim, int64_t channels)
       : task_bytes(max_count * max_claimed_bytes(channels)),
@@ -88,7 +88,7 @@ RangeKernel<SharedArgs> claim_shared_kernel();
 // Work items: shared buckets. Writes the gradients of the first points.
 void write_shared(const SharedArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: points. Zeroes the output rows of the points without voxel.
+// Work items: points. Zeroes the output rows of points without a voxel.
 void zero_skipped(const Args& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::dynamic_scatter_backward::native

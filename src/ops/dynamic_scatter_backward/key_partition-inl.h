@@ -19,14 +19,14 @@ namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes the ranks of the points of a chunk, whose keys are known, and their bounds.
+// Writes the ranks of the points of a chunk, whose keys are known, and the bounds of the ranks.
 inline void rank_chunk(const KeyPartition& partition, const KeyedPoints& points, int64_t chunk) {
   const hn::CappedTag<int32_t, KeyedPoints::kChunkPoints> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const Range range = points.chunk_points(chunk);
   const auto no_rank = hn::Set(d, KeyedPoints::kNoRank);
-  // As unsigned numbers: kNoRank is the highest.
+  // Compared as unsigned numbers: kNoRank is the highest.
   auto lowest = hn::Set(du, INT32_MAX);
   auto highest = no_rank;
   int64_t i = range.begin;
@@ -94,7 +94,7 @@ HWY_INLINE void visit_owned(const KeyedPoints& points, Range chunks, Range ranks
   drain(visitor, 0, queue);
 }
 
-// The number of rows of `row_bytes` bytes to prefetch ahead of their use.
+// Number of rows of `row_bytes` bytes to prefetch ahead of their use.
 inline int64_t row_lookahead(int64_t row_bytes) {
   constexpr int64_t kBytes = 5 << 10;
   return std::clamp<int64_t>(kBytes / row_bytes, 1, KeyedPoints::kChunkPoints);

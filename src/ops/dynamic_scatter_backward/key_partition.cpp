@@ -3,15 +3,15 @@
 namespace mluop::dynamic_scatter_backward {
 namespace {
 
-// Buckets: few enough for their ranks to stay in L1, and enough for each task to divide the work evenly where one
-// bucket may hold many times the points of another.
+// Number of buckets: small enough for their ranks to stay in L1, and large enough to divide the work evenly
+// although one bucket may hold many times the points of another.
 constexpr int64_t kMaxBuckets = 4096;
 constexpr int64_t kBucketsPerTask = 256;
 
-// Sampled runs of a task: enough to know the share of a bucket within a few percent.
+// Sampled runs of a task: enough to estimate the share of a bucket within a few percent.
 constexpr int64_t kRunsPerTask = 2048;
 
-// A point is compared and its row written; the bits of a key are cleared at least.
+// A point is compared and its row written; a key costs at least clearing its bits.
 constexpr int64_t kPointCost = 4;
 constexpr int64_t kKeyCost = 1;
 
@@ -22,7 +22,7 @@ int shift_for(int64_t keys, int task_dim) {
   return shift;
 }
 
-// Work items: buckets. Adds the counts of all tasks to those of task 0.
+// Work items: buckets. Adds the counts of all tasks to the counts of task 0.
 void merge_samples(const KeyPartition& partition, int64_t begin, int64_t end, Task&) {
   for (int t = 1; t < partition.sample_task_dim; ++t) {
     const int32_t* counts = partition.sample_counts + int64_t{t} * partition.bucket_count;
@@ -63,9 +63,9 @@ void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample, dou
   const int64_t bytes = int64_t{bucket_count} * sample_task_dim * int64_t{sizeof(int32_t) + sizeof(int64_t)};
   launch(context, "merge_samples", std::min(choose_task_dim(bucket_count, bytes), sample_task_dim),
          Evenly{bucket_count}, merge_samples, *this);
-  // A counting sort of the buckets by the mean run of their points. Buckets without sampled points cost next to
-  // nothing; they get the rank that they would have if the points were in the order of their keys. Shared buckets
-  // follow the last run.
+  // Sorts the buckets by the mean run of their points, with a counting sort. Buckets without sampled points cost
+  // next to nothing; their rank assumes that the points are in the order of their keys. Shared buckets follow the
+  // last run.
   const auto cost_of = [&](int32_t bucket) {
     return sample_counts[bucket] * sample.step * kPointCost + keys(bucket).size() * kKeyCost;
   };

@@ -1,12 +1,12 @@
-// Partitions keys, voxels, over tasks. Each key has one owner, which visits the points of its keys in ascending
-// order: the basis of bit-identical results at every number of tasks.
+// Partitions keys (voxels) over tasks. Each key has one owner, which visits the points of its keys in ascending
+// order: this makes results bit-identical for any number of tasks.
 //
-// An owner reads the rows of its points fastest where they are close in memory. So buckets of neighbouring keys
-// are ranked by the mean position of their points, and a task owns consecutive ranks. A sample of the points
-// determines the ranks; no result depends on them. Cost: 4 bytes a point, 12 bytes for each bucket and task.
+// An owner reads the rows of its points fastest if they are close in memory. Buckets of neighbouring keys are
+// therefore ranked by the mean position of their points, and a task owns consecutive ranks. The ranks come from a
+// sample of the points; results do not depend on them. Cost: 4 bytes a point, 12 bytes for each bucket and task.
 //
-// A bucket that would leave tasks without work is shared: tasks divide its points. Shared buckets have the highest
-// ranks.
+// A bucket so large that tasks would be left without work is shared: tasks divide its points. Shared buckets have
+// the highest ranks.
 //
 // Steps, each a launch:
 //   1. over the runs of a sample: the operator's kernel calls clear_sample(), then count() for each point
@@ -41,21 +41,21 @@ struct SampledRuns {
   int64_t point_count;
   int64_t step;
   int64_t count;
-  int task_dim;  // of the launch over the runs; each task has one at least
+  int task_dim;  // tasks of the launch over the runs; each has at least one run
 };
 
 // Bucket b holds the keys with key >> shift = b.
 struct KeyPartition {
   KeyPartition(Arena& arena, int64_t keys, const SampledRuns& sample);
 
-  // Zeroes the counts of a task; before its first count().
+  // Zeroes the counts of a task; call it before its first count().
   void clear_sample(int task_id);
   void count(int task_id, int64_t key, int64_t run) {
     const int64_t bucket = int64_t{task_id} * bucket_count + (key >> shift);
     ++sample_counts[bucket];
     run_sums[bucket] += run;
   }
-  // Ranks the buckets by what the tasks have counted. Buckets that exceed this part of the cost are shared.
+  // Ranks the buckets by the counts of the tasks. A bucket above this share of the cost is shared.
   void assign_ranks(Context& context, const SampledRuns& sample, double max_part);
   Range shared_ranks() const { return {owned_count, bucket_count}; }
   // Numbers for the keys of shared buckets, from 0 to shared_keys() - 1.
@@ -79,15 +79,15 @@ struct KeyPartition {
   int32_t owned_count = 0;  // buckets that are not shared
   int sample_task_dim;
 
-  int32_t* sample_counts;  // [sample_task_dim, bucket_count], sampled points; row 0 finally those of all tasks
-  int64_t* run_sums;    // [sample_task_dim, bucket_count], the sum of their runs; row 0 finally that of all tasks
-  int32_t* run_starts;  // [runs + 2], of the counting sort that assigns ranks
-  int32_t* ranks;       // [bucket_count], of each bucket
-  int32_t* ranked_buckets;  // [bucket_count], of each rank
-  int64_t* cost_before;     // [bucket_count + 1], of all buckets of lower rank
+  int32_t* sample_counts;   // [sample_task_dim, bucket_count], sampled points; finally row 0 counts all tasks
+  int64_t* run_sums;        // [sample_task_dim, bucket_count], sum of their runs; finally row 0 sums all tasks
+  int32_t* run_starts;      // [runs + 2], starts of the counting sort that assigns ranks
+  int32_t* ranks;           // [bucket_count], rank of each bucket
+  int32_t* ranked_buckets;  // [bucket_count], bucket of each rank
+  int64_t* cost_before;     // [bucket_count + 1], cost of all buckets of lower rank
 };
 
-// Divides the ranks of the buckets that are not shared into parts of equal cost.
+// Divides the ranks of buckets that are not shared into ranges of equal cost.
 struct ByCost {
   const KeyPartition& partition;
   Range operator()(int task_dim, int task_id) const {
@@ -96,7 +96,7 @@ struct ByCost {
   }
 };
 
-// Points and their keys, in chunks: an owner skips the chunks in which no point is its own.
+// Points and their keys, in chunks: an owner skips the chunks that contain none of its points.
 struct KeyedPoints {
   static constexpr int64_t kChunkPoints = 64;
   static constexpr int32_t kNoKey = -1;
@@ -120,12 +120,12 @@ struct KeyedPoints {
   }
 
   int64_t point_count;
-  const int32_t* keys;       // [point_count], kNoKey for a point without key
-  int32_t* ranks;            // [point_count], of the buckets of the keys; kNoRank for kNoKey
+  const int32_t* keys;       // [point_count], kNoKey for a point without a key
+  int32_t* ranks;            // [point_count], rank of the key's bucket; kNoRank for kNoKey
   RankBounds* chunk_bounds;  // [chunk_count]
 };
 
-// Points to visit, in NRAM: those of a tile, and a chunk whose rows are being prefetched.
+// Points to visit, in NRAM: the points of a tile and of a chunk whose rows are being prefetched.
 struct VisitQueue {
   VisitQueue(Arena& nram, int64_t tile_points)
       : capacity(tile_points + KeyedPoints::kChunkPoints),
@@ -138,8 +138,8 @@ struct VisitQueue {
   int64_t count = 0;
 };
 
-// The points of a tile: as many whole chunks as fit NRAM, up to a number beyond which more gain nothing.
-// bytes(points) is the size of the tile. Throws Failure with ALLOC_FAILED if one chunk does not fit.
+// The points of a tile: as many whole chunks as fit NRAM, up to a number beyond which the gain ends. bytes(points)
+// is the size of the tile. Throws Failure with ALLOC_FAILED if one chunk does not fit.
 template <class Bytes>
 int64_t fit_chunks(const Context& context, const Bytes& bytes) {
   constexpr int64_t kMaxChunks = 16;

@@ -1,6 +1,6 @@
-// exp of numbers that are not positive, and log of probabilities, with relative errors below 2^-22. Products are
-// rounded before they are added: the same bits on every instruction set. Per-target code of Highway: include it
-// inside foreach_target.
+// exp of non-positive numbers, and log of probabilities, with relative errors below 2^-22. Products are rounded
+// before they are added: the same bits on every instruction set. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
 #undef MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
@@ -17,7 +17,7 @@ namespace mluop::focal_loss_sigmoid::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Leading and remaining bits of ln 2: products of the former with exponents are exact.
+// Leading and remaining bits of ln 2: products of the leading bits with exponents are exact.
 constexpr float kLn2High = 0x1.62ep-1F;
 constexpr float kLn2Low = 0x1.0bfbe8p-15F;
 
@@ -33,7 +33,7 @@ HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
   const auto least = hn::Set(d, -0x1.5d589ep6F);
   const auto limited = hn::Max(x, least);
-  // The sum with it has no fraction: the exponent, in its lowest bits.
+  // Adding this number leaves no fraction: the sum has the exponent in its lowest bits.
   const auto shift = hn::Set(d, 0x1.8p23F);
   const auto shifted = hn::Add(hn::Mul(limited, hn::Set(d, 0x1.715476p0F)), shift);
   const auto n = hn::Sub(shifted, shift);

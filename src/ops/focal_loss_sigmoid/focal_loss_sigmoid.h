@@ -18,7 +18,7 @@ struct Args {
   float alpha, gamma;
   mluOpDataType_t dtype;
   const void* input;      // [N, C]
-  const int32_t* target;  // [N]: the class of a row; other values name none
+  const int32_t* target;  // [N]: class of a row; values outside [0, C): background
   const void* weight;     // [C]; null: all 1
   void* output;           // [N, C]
 };

@@ -26,14 +26,14 @@ using D = hn::CappedTag<float, ComputeTile<float>::kMaxLanes>;
 using V = hn::Vec<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// Square roots of powers of probabilities with one exponent.
+// Square roots of powers of probabilities with a common exponent.
 class RootOfPower {
  public:
   explicit RootOfPower(float exponent) : exponent_(exponent) {}
 
   HWY_INLINE V operator()(V base) const {
     const D d;
-    // The exponent of nearly all networks.
+    // Nearly all networks use this exponent.
     if (exponent_ == 2) return base;
     const auto least = hn::Set(d, std::numeric_limits<float>::min());
     const auto log = log_of_probability(d, hn::Max(base, least));
@@ -45,7 +45,7 @@ class RootOfPower {
   float exponent_;
 };
 
-// 1 / (1 + exp(-x)) with an error of one rounding, mostly; NaN stays.
+// 1 / (1 + exp(-x)), mostly within one rounding; NaN propagates.
 HWY_INLINE V sigmoid(V x) {
   const D d;
   const auto one = hn::Set(d, 1.0F);
@@ -55,7 +55,7 @@ HWY_INLINE V sigmoid(V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, p);
 }
 
-// The losses or derivatives of elements with probabilities p that are, or are not, those of the class of their
+// The losses or derivatives of elements with probabilities p; is_target: the element belongs to the class of its
 // row.
 template <bool kIsLoss>
 class Elements {
@@ -67,10 +67,10 @@ class Elements {
     const auto q = hn::Sub(hn::Set(d, 1.0F), p);
     const auto right = hn::IfThenElse(is_target, p, q), wrong = hn::IfThenElse(is_target, q, p);
     const auto log = log_of_probability(d, hn::Max(right, hn::Set(d, std::numeric_limits<float>::min())));
-    // The derivative of a target is negative, as is the logarithm of a loss.
+    // The derivative of a target is negative, as is the logarithm in a loss.
     const auto share = hn::IfThenElse(is_target, hn::Set(d, kIsLoss ? alpha_ : -alpha_), hn::Set(d, 1 - alpha_));
     const auto term = kIsLoss ? hn::Neg(log) : hn::Sub(wrong, hn::Mul(hn::Set(d, gamma_), hn::Mul(right, log)));
-    // The power may be below the normal numbers where the product is not.
+    // The power may be subnormal although the product is normal.
     const auto root = root_(wrong);
     const auto product = hn::Mul(hn::Mul(hn::Mul(hn::Mul(weight, share), term), root), root);
     return hn::IfThenElse(hn::IsNaN(p), p, product);
@@ -81,7 +81,7 @@ class Elements {
   RootOfPower root_;
 };
 
-// Writes what the elements [first, first + count) have of their rows.
+// Expands the weights and classes of the rows to the elements [first, first + count).
 template <class T>
 HWY_INLINE void set_rows(const ComputeArgs& args, int64_t first, int64_t count, const ComputeTile<T>& tile) {
   const auto* const weights = static_cast<const T*>(args.weight);
@@ -89,7 +89,7 @@ HWY_INLINE void set_rows(const ComputeArgs& args, int64_t first, int64_t count, 
   for (int64_t row = first / args.C; row * args.C < first + count; ++row) {
     const int64_t start = row * args.C - first, target = args.target[row], at = start + target;
     const bool is_class = 0 <= target && target < args.C;
-    // Without a branch, which no core would predict.
+    // Branch-free, because the branch is unpredictable.
     const bool is_here = is_class & (0 <= at) & (at < count);
     tile.is_target[is_here ? at : kTileElements] = -1;
     if (weights != nullptr) {
@@ -106,7 +106,7 @@ HWY_INLINE void compute(const ComputeArgs& args, int64_t begin, int64_t end, Tas
   const ComputeTile<T> tile(task.nram);
   const StreamWriter stream;
   const Elements<kIsLoss> elements(args);
-  // Past the last element, too: vectors read whole tiles.
+  // Also past the last element: vectors read whole tiles.
   std::fill_n(tile.is_target, kTileElements, 0);
   std::fill_n(tile.weights, kTileElements, 1.0F);
   std::fill_n(tile.edge, kLanes, T{});
@@ -116,7 +116,7 @@ HWY_INLINE void compute(const ComputeArgs& args, int64_t begin, int64_t end, Tas
     const T* const from = static_cast<const T*>(args.input) + first;
     T* const output = static_cast<T*>(args.output) + first;
     T* const to = args.stream ? tile.results : output;
-    // The last elements, fewer than a vector has, pass through `edge`.
+    // The last elements, which do not fill a vector, pass through `edge`.
     const int64_t whole = count / kLanes * kLanes;
     const auto edge_bytes = static_cast<size_t>(count - whole) * sizeof(T);
     std::memcpy(tile.edge, from + whole, edge_bytes);

@@ -10,7 +10,7 @@
 
 namespace mluop::focal_loss_sigmoid::native {
 
-// The elements of a tile, whose buffers stay in L1.
+// Elements of a tile, whose buffers stay in L1.
 inline constexpr int64_t kTileElements = 1024;
 
 struct ComputeArgs : Args {
@@ -19,7 +19,7 @@ struct ComputeArgs : Args {
   bool stream;  // the output bypasses the caches
 };
 
-// Work items: tiles of kTileElements elements of the output, of any rows.
+// Work items: tiles of kTileElements consecutive elements of the output.
 RangeKernel<ComputeArgs> loss_kernel(mluOpDataType_t dtype);
 RangeKernel<ComputeArgs> derivative_kernel(mluOpDataType_t dtype);
 
@@ -35,11 +35,11 @@ struct ComputeTile {
         results(nram.take<T>("results", {kTileElements})),
         edge(nram.take<T>("edge", {kMaxLanes})) {}
 
-  int32_t* is_target;    // [kTileElements + 1]: -1 of the elements whose class is that of the row, else 0
-  float* weights;        // [kTileElements]: those of the rows
-  float* probabilities;  // [kTileElements]: the sigmoids of the input
+  int32_t* is_target;    // [kTileElements + 1]: -1 if the element's class is the target, otherwise 0
+  float* weights;        // [kTileElements]: weights of the rows
+  float* probabilities;  // [kTileElements]: sigmoids of the input
   T* results;            // [kTileElements]
-  T* edge;               // the last elements, fewer than a vector has
+  T* edge;               // the last elements, which do not fill a vector
 };
 
 }  // namespace mluop::focal_loss_sigmoid::native

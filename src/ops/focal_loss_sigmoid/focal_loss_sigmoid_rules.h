@@ -1,4 +1,4 @@
-// Sigmoid focal loss: what the operators share of their declarations and rules.
+// Sigmoid focal loss: declarations and rules shared by both operators.
 #pragma once
 
 #include "core/tensor.h"
@@ -25,7 +25,7 @@ inline void check(const Parameters& p) {
           "prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION (2), expected 0 or 1");
   require(p.reduction == MLUOP_LOSS_REDUCTION_NONE, kNotSupported, "reduction is ", static_cast<int>(p.reduction),
           ", expected MLUOP_LOSS_REDUCTION_NONE (0)");
-  // NaN as well.
+  // Rejects NaN too.
   require(0 <= p.gamma && p.gamma <= p.max_gamma, kNotSupported, "gamma is ", p.gamma, ", expected 0 to ",
           p.max_gamma);
 }

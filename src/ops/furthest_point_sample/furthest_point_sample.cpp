@@ -1,7 +1,7 @@
-// mluOpOmpFurthestPointSample, mluOpOmpFurthestPointSampleWithDist and their queries: entries and checks.
-// Start with the entries at the end of this file, then rank.h, and furthest_point_sample_native_kernels.cpp:
-// sample(), which both share; add_sample(), of points, which furthest_point_sample_native_buckets.cpp sorts;
-// add_row(), of distances.
+// mluOpOmpFurthestPointSample, mluOpOmpFurthestPointSampleWithDist and their queries: entries and checks. Start
+// with the entries at the end of this file, then rank.h, then furthest_point_sample_native_kernels.cpp: sample()
+// is shared by both operators; add_sample() works on points, which furthest_point_sample_native_buckets.cpp sorts;
+// add_row() works on distances.
 #include "ops/furthest_point_sample/furthest_point_sample.h"
 
 namespace mluop::furthest_point_sample {
@@ -9,8 +9,7 @@ namespace {
 
 using native::From;
 
-// Declares and checks the arguments of an operator or its query. `columns` are those of the input that is sampled
-// from.
+// Declares and checks the arguments of an operator or its query. `columns`: the columns of the input.
 Sizes check_arguments(Call& call, const char* name, const TensorDescriptor* desc, const void* data,
                       int64_t columns, const TensorDescriptor* idx_desc, void* idx) {
   const Sizes sizes{dim_of(desc, 0), dim_of(desc, 1), dim_of(idx_desc, 1)};

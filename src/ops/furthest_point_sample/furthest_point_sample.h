@@ -22,7 +22,7 @@ struct Args : Sizes {
   int32_t* idx;       // [B, M]
 };
 
-// The distance to the samples before there is any.
+// The distance of a point to the samples before any is chosen.
 inline constexpr float kFirstDistance = 1e10F;
 
 namespace native {

@@ -8,13 +8,13 @@
 namespace mluop::furthest_point_sample::native {
 namespace {
 
-// The bytes that are moved in the time in which a point is sorted, or a sample is found.
+// Cost of sorting a point or finding a sample, in bytes of memory traffic.
 constexpr int64_t kStepBytes = 2048;
 
-// Clouds of few different points take less time than others.
+// Many chunks, because clouds with few distinct points take less time than others.
 constexpr int64_t kChunksPerTask = 16;
 
-// Work items: clouds. A step needs the sample of the one before, and takes less time than the start of a launch.
+// Work items: clouds. Each step needs the sample of the step before, and takes less time than starting a launch.
 template <class KernelArgs>
 void launch_clouds(Call& call, const Args& args, int64_t cloud_bytes, RangeKernel<KernelArgs> kernel,
                    const KernelArgs& kernel_args) {

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int64_t kMinBucketPoints = 32;
 
-// A level of splits takes the time in which all points are compared with as many samples.
+// A level of splits costs as much as comparing all points with this many samples.
 constexpr int64_t kSamplesPerLevel = 16;
 
-// Less than each distance.
+// Less than any distance.
 constexpr float kPaddingDistance = -1;
 
 constexpr IndexedPoint kPaddingPoint{{PointBounds::kInfinity, PointBounds::kInfinity, PointBounds::kInfinity}, 0};
@@ -44,7 +44,7 @@ void set_bucket(const BucketShape& shape, const Cloud& cloud, int64_t bucket) {
   set_bounds(cloud, bucket, box, kFirstDistance);
 }
 
-// Sorts the points of a node into its buckets. Depth first: they remain in the caches.
+// Sorts the points of a node into its buckets, depth first, so that they stay in the caches.
 void sort(const BucketShape& shape, const Cloud& cloud, int level, int64_t node) {
   if (level == shape.levels) return set_bucket(shape, cloud, node);
   const int64_t first = shape.first_point(level, node);
@@ -56,9 +56,9 @@ void sort(const BucketShape& shape, const Cloud& cloud, int level, int64_t node)
 
 }  // namespace
 
-// A sample is compared with the bounds of all buckets, and with the points of the few around it: with 2 sqrt(N)
-// buckets, about as much of either. Few samples are not worth many levels: with none, a sample is compared with
-// all points.
+// A sample is compared with the bounds of all buckets and with the points of the few buckets around it: with 2
+// sqrt(N) buckets, both cost about the same. For few samples, many levels do not pay off; with zero levels a
+// sample is compared with all points.
 BucketShape::BucketShape(int64_t point_count, int64_t sample_count) : N(point_count) {
   const auto log2 = [](int64_t count) { return int64_t{63} - std::countl_zero(static_cast<uint64_t>(count)); };
   const int64_t largest = N < kMinBucketPoints ? 0 : log2(N / kMinBucketPoints);

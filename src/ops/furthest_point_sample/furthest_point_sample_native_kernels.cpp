@@ -28,18 +28,18 @@ using Mask = hn::Mask<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 static_assert(BucketShape::kPadding % kLanes == 0 && Distances::kPadding % kLanes == 0);
 
-// Writes the samples of a cloud: furthest(last) is the furthest point from all samples after `last` is one.
+// Writes the samples of a cloud. furthest(last) returns the furthest point once `last` is a sample.
 template <class Furthest>
 HWY_INLINE void sample(int64_t M, int32_t* idx, const Furthest& furthest) {
   idx[0] = 0;
   for (int64_t j = 1; j < M; ++j) {
     idx[j] = furthest(idx[j - 1]);
-    // The distances do not change if a sample is added again: it remains the furthest point.
+    // Adding a sample again does not change the distances: it remains the furthest point.
     if (idx[j] == idx[j - 1]) return std::fill(idx + j + 1, idx + M, idx[j]);
   }
 }
 
-// The lesser of the distances to a sample and to the others, which fmin is: NaN is not less.
+// The lesser of the distances to a sample and to the others, as fmin computes it: NaN is never less.
 HWY_INLINE V nearer(V distance, V to_others) {
   return hn::IfThenElse(hn::Lt(distance, to_others), distance, to_others);
 }
@@ -55,9 +55,9 @@ struct Sample {
 
   // Lower bounds of the distances of this sample to the points of each bucket, as distance_to_points() computes
   // them: a bucket whose maximum is not greater does not change. In each dimension, the sample is at most as far
-  // from the bounds, 0 within them, as from a point. Rounding is monotonic and symmetric: the same holds for the
-  // rounded differences, therefore for their squares, and for the sums. Points that are not finite are outside of
-  // the bounds, and a sample may be one; but a distance that is infinite or NaN changes nothing.
+  // from the bounds (0 inside them) as from a point. Rounding is monotonic and symmetric, so this also holds for
+  // the rounded differences, their squares and the sums. Non-finite points are outside the bounds, and a sample
+  // may be non-finite; but an infinite or NaN distance changes nothing.
   HWY_INLINE V distance_to_bounds(const Cloud& cloud, int64_t bucket) const {
     return length([&](int dim) {
       const V below = hn::Sub(hn::Load(D(), cloud.low[dim] + bucket), coordinates[dim]);
@@ -75,7 +75,7 @@ struct Sample {
   }
 };
 
-// Adds a sample to those that a bucket has distances to.
+// Updates the distances of a bucket to the samples with a new sample.
 HWY_INLINE void update_bucket(const BucketShape& shape, const Cloud& cloud, int64_t bucket, const Sample& added) {
   const D d;
   V max = hn::Zero(d);
@@ -88,7 +88,7 @@ HWY_INLINE void update_bucket(const BucketShape& shape, const Cloud& cloud, int6
   cloud.furthest_ranks[bucket] = Cloud::kUnknownRank;
 }
 
-// The lowest of ranks_of(i), i = begin, begin + kLanes, ..., of the elements of distances that are `max`.
+// The lowest ranks_of(i), i = begin, begin + kLanes, ..., among the elements whose distance is `max`.
 template <class RanksOf>
 HWY_INLINE int32_t lowest_rank(const float* distances, int64_t begin, int64_t end, float max,
                                const RanksOf& ranks_of) {
@@ -103,7 +103,7 @@ HWY_INLINE int32_t lowest_rank(const float* distances, int64_t begin, int64_t en
   return hn::GetLane(hn::MinOfLanes(di, lowest));
 }
 
-// The rank of the furthest point of a bucket, at the distance `max`.
+// The rank of the furthest point of a bucket, whose distance is `max`.
 HWY_INLINE int32_t furthest_rank(const BucketShape& shape, const Cloud& cloud, int64_t bucket, float max) {
   int32_t& rank = cloud.furthest_ranks[bucket];
   if (rank == Cloud::kUnknownRank) {
@@ -151,7 +151,7 @@ void sample_points(const SamplePointsArgs& args, int64_t begin, int64_t end, Tas
   }
 }
 
-// Adds a sample to which the N points have the distances of `row`, and returns the furthest point.
+// Adds a sample whose distances to the N points are `row`, and returns the furthest point.
 HWY_INLINE int32_t add_row(const float* row, int64_t N, float* distances) {
   const D d;
   const Di di;
@@ -173,7 +173,7 @@ HWY_INLINE int32_t add_row(const float* row, int64_t N, float* distances) {
 
   const float furthest = hn::GetLane(hn::MaxOfLanes(d, max));
   if (furthest == kLeast) return 0;
-  // Lanes have the low bits of a point, which are the high ones of its rank.
+  // A lane holds the low bits of a point, which are the high bits of its rank.
   alignas(64) int32_t ranks_of_lanes[kLanes];
   for (int64_t lane = 0; lane < kLanes; ++lane) ranks_of_lanes[lane] = rank_of(lane);
   const Vi lanes = hn::Load(di, ranks_of_lanes);
@@ -182,7 +182,7 @@ HWY_INLINE int32_t add_row(const float* row, int64_t N, float* distances) {
 }
 
 void sample_distances(const SampleDistancesArgs& args, int64_t begin, int64_t end, Task&) {
-  // Less than each maximum, and than the zeros that complete a row.
+  // Less than any maximum, and than the zeros that complete a row.
   constexpr float kPaddingDistance = -std::numeric_limits<float>::infinity();
   for (int64_t b = begin; b < end; ++b) {
     float* distances = args.distances.to_samples + b * args.distances.size;

@@ -1,4 +1,4 @@
-// Furthest point sampling, native algorithm: scratch memory and range kernels. A cloud is sampled by one task:
+// Furthest point sampling, native algorithm: scratch memory and range kernels. One task samples a cloud, because
 // each sample depends on the one before.
 #pragma once
 
@@ -36,7 +36,7 @@ RangeKernel<SamplePointsArgs> sample_points_kernel();
 
 // The distance of each point to the samples.
 struct Distances {
-  // To the longest vector.
+  // Rows are padded to the longest vector.
   static constexpr int64_t kPadding = 16;
 
   Distances(Arena& arena, const Sizes& sizes)

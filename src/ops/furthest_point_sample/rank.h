@@ -1,7 +1,7 @@
-// Furthest point sampling: the order of points that are equally far. The CUDA kernel of mmcv has 1024 threads.
-// Thread t compares the points t, t + 1024, ...; then a tree of 10 levels compares the threads, those first that
-// differ in their highest bit. Of equal points, that of the lowest rank wins: (the bits of k mod 1024 in reverse
-// order, k / 1024). Fewer threads, of fewer than 1024 points, yield the same order.
+// Furthest point sampling: the order of points at equal distances. The CUDA kernel of mmcv has 1024 threads.
+// Thread t compares the points t, t + 1024, ...; then a tree of 10 levels compares the threads, starting with
+// pairs that differ in the highest bit. Among equal points the lowest rank wins: (the bits of k mod 1024 in
+// reverse order, k / 1024). With fewer threads, for fewer than 1024 points, the order is the same.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ constexpr int32_t point_of(int32_t rank) {
   return static_cast<int32_t>((bits & 0x1FFFFF) << 10 | reversed_10_bits(bits >> 21));
 }
 
-// After the rank of each point.
+// Follows the rank of every point.
 inline constexpr int32_t kLastRank = std::numeric_limits<int32_t>::max();
 
 }  // namespace mluop::furthest_point_sample

@@ -1,7 +1,7 @@
 // mluOpOmpGatherPointsBackward: entry and checks.
 // Start with the entry at the end of this file, then run() and make_plan() in gather_points_backward_native.cpp;
-// the kernel: sum() in gather_points_backward_native_kernels.cpp, which follows its helpers and uses those of
-// primitives/simd/channel_strip-inl.h.
+// the kernel: sum() in gather_points_backward_native_kernels.cpp, which follows its helpers and uses the helpers
+// of primitives/simd/channel_strip-inl.h.
 #include "ops/gather_points_backward/gather_points_backward.h"
 #include "mlu_op_omp.h"
 #include "primitives/indices/point_indices.h"

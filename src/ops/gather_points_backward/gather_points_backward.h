@@ -12,8 +12,8 @@
 
 namespace mluop::gather_points_backward {
 
-// The arguments of the call, checked except for the values of the indices. There are features; there may be no
-// point.
+// The arguments of the call, checked except for the values of the indices. There is at least one feature; there
+// may be no point.
 struct Args {
   int64_t index_count() const { return B * M; }
 

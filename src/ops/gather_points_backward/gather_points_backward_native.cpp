@@ -19,10 +19,10 @@ int64_t bytes_moved(const Args& args) {
   return total_bytes({args.index_count() * int64_t{sizeof(int32_t)}, row_bytes * args.M, row_bytes * args.N});
 }
 
-// The most features whose tile fits NRAM.
+// The largest number of features whose tile fits NRAM.
 int64_t max_tile_features(const Context& context, const Args& args) {
   constexpr int64_t kStripBytes = kStripChannels * kStripChannels * int64_t{sizeof(float)};
-  // The sums of more strips of features alone exceed NRAM.
+  // The sums of more strips of features alone would exceed NRAM.
   const int64_t max_strips =
       std::min(ceil_div(args.N, kStripChannels), static_cast<int64_t>(context.nram_capacity) / kStripBytes);
   return kStripChannels * fit_tile(context, max_strips, [&](int64_t strips) {
@@ -48,7 +48,7 @@ Plan make_plan(const Context& context, const Args& args) {
   plan.task_dim = choose_task_dim(strips * ceil_div(args.N, kStripChannels), bytes);
   plan.features = choose_tile_features(args.N, strips, max_tile_features(context, args), plan.task_dim);
   plan.stream = exceeds_caches(bytes);
-  // As in three interpolate backward: if the points are in a cache, prefetches cost more than they save.
+  // As in three interpolate backward: if the points are cached, prefetches cost more than they save.
   plan.prefetch = bytes >= cache_sizes().llc;
   return plan;
 }

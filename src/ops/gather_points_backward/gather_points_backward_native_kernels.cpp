@@ -23,7 +23,7 @@ using mluop::HWY_NAMESPACE::prefetch_points;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::write_strip;
 
-// A work item as its part of the tensors. T, here and below: an element type.
+// The operands of a work item. T, here and below: an element type.
 template <class T>
 struct WorkItem {
   WorkItem(const SumArgs& args, int64_t number) {
@@ -38,7 +38,7 @@ struct WorkItem {
     grad_features = static_cast<T*>(args.grad_features) + (b * args.C + first_channel) * args.N + first_feature;
   }
 
-  // Whether an int32_t can be the index of one of the features.
+  // Whether some int32_t can be the index of one of the features.
   bool indexable() const { return first_feature <= std::numeric_limits<int32_t>::max(); }
 
   int64_t first_feature, features, channels;
@@ -47,8 +47,8 @@ struct WorkItem {
   T* grad_features;        // [channels, features], rows N apart
 };
 
-// The rows in the sums of `count` points from `first` on, and for the padding up to whole squares a row that is
-// not written: the indices themselves if all features are in the tile and there is no padding.
+// The rows of `count` points, from `first` on, in the sums. Padding to whole squares refers to a row that is not
+// written. Returns the indices themselves if all features are in the tile and there is no padding.
 template <class T>
 HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, const SumArgs& args, int64_t first,
                                          int64_t count, const SumTile<T>& tile) {
@@ -87,7 +87,7 @@ HWY_INLINE void add_points(const WorkItem<T>& item, const SumArgs& args, const S
 template <class T>
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const SumTile<T> tile(task.nram, args.tile_features);
-  // add_square() also reads the elements that an edge does not have.
+  // add_square() also reads the elements past an edge.
   std::fill_n(tile.edge, kStripChannels * kLineElements<T>, T{});
   std::fill_n(tile.sums, (args.tile_features + kStripChannels) * kStripChannels, 0.0F);
   const StreamWriter stream;

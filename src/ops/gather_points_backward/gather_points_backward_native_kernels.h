@@ -14,8 +14,8 @@ namespace mluop::gather_points_backward::native {
 inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStripChannels); }
 
 // Work items: (b, tile of features, strip of channels), strips fastest. Transposes points in registers, adds each
-// to the sums of its feature in NRAM, and writes the sums transposed back. Additions to one feature wait for each
-// other, those of the channels of a strip do not.
+// to the sum of its feature in NRAM, and writes the sums transposed back. Additions to one feature depend on each
+// other; additions to the channels of a strip do not.
 struct SumArgs : Args {
   int64_t tile_count() const { return ceil_div(N, tile_features); }
 
@@ -28,7 +28,7 @@ RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);
 // T: an element type.
 template <class T>
 struct SumTile {
-  // Points whose indices are localized at a time: a run.
+  // Points of a run, whose indices are localized together.
   static constexpr int64_t kRunPoints = 64;
 
   SumTile(Arena& nram, int64_t tile_features)
@@ -39,7 +39,7 @@ struct SumTile {
         edge(nram.take<T>("edge", {kStripChannels, kLineElements<T>})) {}
 
   int64_t features;
-  float* sums;              // [features + kStripChannels, kStripChannels]; the last rows take other points
+  float* sums;              // [features + kStripChannels, kStripChannels]; the last rows collect other points
   RowBuffer<T> rows;        // transposed sums
   int32_t* local_features;  // [kRunPoints], the row in `sums` of each point
   T* edge;                  // [kStripChannels, kLineElements], see copy_edge()

@@ -1,7 +1,7 @@
 // Gather points forward: the algorithm and the arguments of a call.
 //
-// Letters: B batches, C channels, N features of a batch, M points that are gathered from them: P x S of indices
-// [B, P, S]. Elements are copied bit by bit.
+// Letters: B batches, C channels, N features of a batch, M gathered points (P x S for indices [B, P, S]). Elements
+// are copied bit by bit.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace mluop::gather_points_forward {
 
-// The arguments of the call, checked except for the values of the indices. There are elements to gather.
+// The arguments of the call, checked except for the values of the indices. At least one element is gathered.
 struct Args {
   int64_t index_count() const { return B * M; }
 

@@ -14,16 +14,16 @@
 namespace mluop::gather_points_forward::native {
 namespace {
 
-// Packed rows of this many points stay in L1 until they are copied. They are whole cache lines, also of halves,
-// whose number is not a power of two, so that the rows do not compete for the same lines of L1.
+// Packed rows of this many points stay in L1 until they are copied. The size is a whole number of cache lines,
+// even for halves, but not a power of two, so that rows do not compete for the same lines of L1.
 constexpr int64_t kMaxPackedPoints = 224;
 // A row of the direct kernel and its indices stay in L1.
 constexpr int64_t kMaxDirectPoints = 1024;
-// Chunks of a strip and a task, at least: tasks have equal shares.
+// Minimum number of chunks of a strip and a task, so that tasks have equal shares.
 constexpr int64_t kMinChunksPerTask = 4;
 
-// The time of transposing a feature of kMaxLanes lanes, and of gathering a point of it, relative to gathering an
-// element directly. It is proportional to the lanes.
+// Costs of transposing a feature of kMaxLanes lanes and of gathering a point from it, relative to gathering an
+// element directly. Both are proportional to the lanes.
 constexpr int64_t kPackCost = 4;
 constexpr int64_t kPackedPointCost = 5;
 
@@ -35,14 +35,14 @@ int64_t bytes_moved(const Args& args) {
                       rows * args.M * element_bytes(args)});
 }
 
-// `points`: those of a strip that a task gathers.
+// `points`: the points of a strip that one task gathers.
 bool packing_pays(const Args& args, int64_t points) {
   const int64_t lanes = strip_lanes(args);
   const int64_t channels = std::min(args.C, lanes * lane_channels(args));
   return (args.N / points * kPackCost + kPackedPointCost) * lanes < channels * kMaxLanes;
 }
 
-// Whether the points of a row have most of its cache lines.
+// Whether the points of a row read most of its cache lines.
 bool reads_most_lines(const Args& args) { return args.M >= args.N * element_bytes(args) / kCacheLine; }
 
 }  // namespace
@@ -70,7 +70,7 @@ Plan make_plan(const Context& context, const Args& args) {
     return dispatch_size(
         args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(blocks * kBlockPoints); });
   };
-  // More features alone exceed NRAM.
+  // More features would exceed NRAM on their own.
   const bool representable = args.N <= static_cast<int64_t>(context.nram_capacity);
   plan.packed = representable && packing_pays(args, points) && packed_bytes(1) <= context.nram_capacity;
   plan.chunk_points = kBlockPoints * (plan.packed ? fit_tile(context, max_chunk(kMaxPackedPoints), packed_bytes)

@@ -40,7 +40,7 @@ struct PointChunk {
   const int32_t* indices;  // [count]
 };
 
-// to[0, count) = the halves kHalf of lanes.
+// to[0, count) = the kHalf-th half of each lane.
 template <int kHalf, bool kStream>
 HWY_INLINE void copy_halves(const StreamWriter& stream, const float* lanes, int64_t count, uint16_t* to) {
   const hn::CappedTag<uint16_t, kLineChannels<Half>> d;
@@ -56,7 +56,7 @@ HWY_INLINE void copy_halves(const StreamWriter& stream, const float* lanes, int6
   for (; i < count; ++i) to[i] = from[2 * i + kHalf];
 }
 
-// Writes `channels` rows of the output, M elements apart, from rows of lanes; floats by non-temporal stores.
+// Writes `channels` rows of the output, M elements apart, from rows of lanes; floats with non-temporal stores.
 template <int64_t kStrip>
 HWY_INLINE void write_rows(const GatherArgs& args, const StreamWriter& stream, const float* lanes, int64_t count,
                            int64_t channels, float* to) {
@@ -75,7 +75,7 @@ HWY_INLINE void write_rows(const GatherArgs& args, const StreamWriter& stream, c
   }
 }
 
-// Transposes kLanes channels, with their rows at `rows`, by kLanes features, from feature n on, to rows of kStrip
+// Transposes kLanes channels (their rows are at `rows`) by kLanes features, from feature n on, to rows of kStrip
 // lanes at `to`. Not inlined: in the loop over features, the compiler would keep the rows in vectors.
 template <int64_t kStrip>
 HWY_NOINLINE void pack_square(const float* const* rows, int64_t n, float* to) {
@@ -87,7 +87,7 @@ HWY_NOINLINE void pack_square(const float* const* rows, int64_t n, float* to) {
   HWY_UNROLL(16) for (int64_t i = 0; i < kSquare; ++i) hn::Store(columns[i], d, to + i * kStrip);
 }
 
-// The same for the channels c and c + kStrip in each lane, and 2 kLanes features.
+// The same for 2 kLanes features, with channels c and c + kStrip in each lane.
 template <int64_t kStrip>
 HWY_NOINLINE void pack_square(const Half* const* rows, int64_t n, float* to) {
   constexpr int64_t kSquare = kLanes<kStrip>;
@@ -108,8 +108,8 @@ HWY_NOINLINE void pack_square(const Half* const* rows, int64_t n, float* to) {
   }
 }
 
-// tile.features[n] = the channels of feature n, rows of N elements at `from`. Those that a strip does not have are
-// equal to its last one.
+// tile.features[n] = the channels of feature n; `from`: rows of N elements. Missing channels of a strip are copies
+// of its last channel.
 template <int64_t kStrip, class T>
 HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTile<T>& tile) {
   constexpr int64_t kSquare = kLanes<kStrip> * kPacked<T>;
@@ -127,7 +127,7 @@ HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTil
   const T* rows[kChannels];
   for (int64_t c = 0; c < kChannels; ++c) rows[c] = source + std::min(c, channels - 1) * stride;
   for (int64_t n = 0; n < N; n += kSquare) {
-    // The last square overlaps the one before it.
+    // The last square overlaps the square before it.
     const int64_t first = std::max(std::min(n, N - kSquare), int64_t{0});
     for (int64_t lane = 0; lane < kStrip; lane += kLanes<kStrip>) {
       pack_square<kStrip>(rows + lane, first, tile.features + first * kStrip + lane);
@@ -135,12 +135,12 @@ HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTil
   }
 }
 
-// rows[lane, i] = that lane of feature indices[i], for kBlockPoints points and the first `lanes` lanes, kStrip if
-// kAll; rows of `stride` lanes.
+// rows[lane, i] = this lane of feature indices[i], for kBlockPoints points and the first `lanes` lanes (kStrip if
+// kAll); rows have `stride` lanes.
 template <int64_t kStrip, bool kAll>
 HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, int64_t lanes, float* rows,
                                int64_t stride) {
-  // Four lanes need no square: each vector has as many points as it can hold.
+  // With four lanes no square is needed: each vector holds as many points as possible.
   const std::conditional_t<kStrip == 4, Tag<kBlockPoints>, Tag<kStrip>> d;
   constexpr auto kPoints = static_cast<int64_t>(hn::MaxLanes(d));
   constexpr int64_t kColumns = std::min(kStrip, kPoints);
@@ -160,7 +160,7 @@ HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, in
   }
 }
 
-// rows[lane, i] = that lane of the points of a chunk, for the first `lanes` lanes; rows of `stride` lanes.
+// rows[lane, i] = this lane of point i of a chunk, for the first `lanes` lanes; rows have `stride` lanes.
 template <int64_t kStrip>
 HWY_INLINE void gather_rows(const PointChunk& chunk, const float* features, int64_t lanes, float* rows,
                             int64_t stride) {
@@ -170,7 +170,7 @@ HWY_INLINE void gather_rows(const PointChunk& chunk, const float* features, int6
     gather(features, chunk.indices + i, lanes, rows + i, stride);
   }
   if (i == chunk.count) return;
-  // Feature 0 fills the last block.
+  // The last block is filled with feature 0.
   int32_t last[kBlockPoints] = {};
   std::copy(chunk.indices + i, chunk.indices + chunk.count, last);
   float block[kStrip * kBlockPoints];
@@ -180,8 +180,8 @@ HWY_INLINE void gather_rows(const PointChunk& chunk, const float* features, int6
   }
 }
 
-// Writes the points of a chunk to `channels` rows of the output; floats that are not streamed as they are
-// transposed, which is faster than from a tile.
+// Writes the points of a chunk to `channels` rows of the output. Floats that are not streamed are written directly
+// from the transposition, which is faster than through a tile.
 template <int64_t kStrip, class T>
 HWY_INLINE void gather_chunk(const GatherArgs& args, const PointChunk& chunk, const PackedTile<T>& tile,
                              int64_t channels, const StreamWriter& stream, T* to) {
@@ -197,7 +197,7 @@ HWY_INLINE void gather_strips(const GatherArgs& args, int64_t begin, int64_t end
   constexpr int64_t kChannels = kStrip * kPacked<T>;
   const PackedTile<T> tile(task.nram, args.N, kStrip, args.chunk_points);
   const StreamWriter stream;
-  // pack() also reads the elements that a square does not have.
+  // pack() also reads elements past an incomplete square.
   std::fill_n(tile.edge, kChannels * PackedTile<T>::kMaxSquare, T{});
   const int64_t chunks = args.chunk_count(), strips = strip_count(args);
   for (int64_t item = begin; item < end; ++item) {
@@ -225,7 +225,7 @@ void packed(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
 
 MLUOP_SELECT_BY_SIZE(packed, GatherArgs);
 
-// Whether the target loads a vector of elements by their indices. On x86 the better target has the lower number.
+// Whether the target has gather instructions. On x86 the better target has the lower number.
 template <class T>
 constexpr bool kHasGather = HWY_ARCH_X86&& HWY_TARGET <= HWY_AVX2&& std::is_same_v<T, float>;
 
@@ -245,7 +245,7 @@ HWY_INLINE void gather_row(const T* HWY_RESTRICT features, const int32_t* indice
   for (; i < count; ++i) row[i] = features[indices[i]];
 }
 
-// Prefetches a share of the row of features after `row`: the chunks of a row share it evenly.
+// Prefetches a share of the row of features after `row`; the chunks of a row divide it evenly.
 template <class T>
 HWY_INLINE void prefetch_next_row(const GatherArgs& args, int64_t row, int64_t chunk) {
   if (row + 1 == args.B * args.C) return;

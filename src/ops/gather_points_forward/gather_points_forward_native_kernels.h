@@ -1,4 +1,4 @@
-// Gather points forward, native algorithm: arguments and range kernels, of which a call launches one.
+// Gather points forward, native algorithm: arguments and range kernels; a call launches one of the kernels.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 
 namespace mluop::gather_points_forward::native {
 
-// A strip of channels has 4, 8 or 16 lanes of 32 bits, a cache line at most. A lane is a float, or the halves of
-// two channels: of the first and of the second half of the strip.
+// A strip of channels has 4, 8 or 16 lanes of 32 bits, at most a cache line. A lane is a float, or two halves: one
+// channel of the first and one of the second half of the strip.
 inline constexpr int64_t kMinLanes = 4, kMaxLanes = 16;
-// Points that are transposed at a time.
+// Points transposed at a time.
 inline constexpr int64_t kBlockPoints = 16;
 
 inline int64_t lane_channels(const Args& args) {
   return int64_t{sizeof(float)} / static_cast<int64_t>(size_of(args.dtype));
 }
-// The fewest lanes that have all channels, else the most.
+// The smallest number of lanes that holds all channels, or the maximum.
 inline int64_t strip_lanes(const Args& args) {
   const int64_t lanes = std::clamp(ceil_div(args.C, lane_channels(args)), kMinLanes, kMaxLanes);
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes)));
@@ -40,12 +40,12 @@ struct GatherArgs : Args {
 };
 
 // Work items: (b, strip of channels, chunk of points), chunks fastest. Transposes the features of a strip into
-// NRAM, so that one load fetches a feature of all its channels, and transposes points back in registers. Pays
-// where the points outnumber the features.
+// NRAM, so that one load fetches all channels of a feature, and transposes points back in registers. Pays off
+// where points outnumber features.
 RangeKernel<GatherArgs> packed_kernel(mluOpDataType_t dtype);
 
-// Work items: (b, channel, chunk of points), chunks fastest. Reads features element by element, a channel after
-// the other, whose row stays in a cache: for few channels, for few points, and for features that do not fit NRAM.
+// Work items: (b, channel, chunk of points), chunks fastest. Reads features element by element, one channel at a
+// time, whose row stays in a cache: for few channels, for few points, and for features that do not fit NRAM.
 RangeKernel<GatherArgs> direct_kernel(mluOpDataType_t dtype);
 
 // The NRAM of packed_kernel(). T: an element type.
@@ -60,7 +60,7 @@ struct PackedTile {
         rows(nram.take<float>("rows", {lanes, chunk_points})),
         edge(nram.take<T>("edge", {lanes * kLaneChannels, kMaxSquare})) {}
 
-  float* features;  // [N, lanes], and those that fill the last square
+  float* features;  // [N, lanes], padded to whole squares
   float* rows;      // [lanes, chunk_points] of the output
   T* edge;          // [channels of a strip, kMaxSquare] features: the part of a square that the tensor has
 };

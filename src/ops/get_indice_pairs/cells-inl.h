@@ -29,7 +29,7 @@ HWY_INLINE int64_t next_slot(const Cells& cells, int64_t slot) {
   return slot + 1 == cells.sizes.slot_count ? 0 : slot + 1;
 }
 
-// The position of the first stored word of a group from `in_group` on, if there is one.
+// The position of the first stored word of a group from `in_group` on, if any.
 HWY_INLINE int64_t position_in(const Group& group, int64_t in_group) {
   return group.rank + count_bits(group.present & (bit_at(in_group) - 1));
 }
@@ -48,13 +48,13 @@ HWY_INLINE int64_t find_word(const Cells& cells, int64_t word) {
   return (group.present >> in_group & 1) != 0 ? position_in(group, in_group) : -1;
 }
 
-// The active cells among 64, and the rank of the first of them, if there is one.
+// The active cells among 64 cells, and the rank of the first active cell, if any.
 struct Window {
   uint64_t bits;
   int64_t first_rank;
 };
 
-// The 64 cells from `cell` on, which is in the space.
+// The 64 cells from `cell` on; `cell` is in the space.
 template <bool kHashed>
 HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
   const int64_t number = cell / kWordCells, in_word = cell % kWordCells;
@@ -70,7 +70,7 @@ HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
     next_bits = next.bits;
     rank = position >= 0 ? word.rank : next.rank;
   } else {
-    // Without branches: the bits of words that are not stored are masked.
+    // Branch-free: the bits of words that are not stored are masked.
     const Group& group = cells.groups[number / kGroupWords];
     const Group& next_group = cells.groups[(number + 1) / kGroupWords];
     const uint64_t stored = group.present >> number % kGroupWords & 1;
@@ -91,11 +91,11 @@ class RunLines {
   explicit RunLines(const Args& args)
       : args_(args), depth_(args.depth()), height_(args.height()), width_(args.width()) {}
 
-  // The hits of the step in work.
+  // The hits of the current step.
   const WidthHits& width() const { return width_; }
 
-  // Calls visit(k, count, cell) for each step along the width and each line: the offsets [k, k + count), and the
-  // cell of bit 0 of width().
+  // Calls visit(k, count, cell) for each step along the width and each line, with the offsets [k, k + count) and
+  // the cell of bit 0 of width().
   template <class Visit>
   HWY_INLINE void for_each(const Run& run, const Visit& visit) {
     const Axis& depth = args_.depth();
@@ -121,7 +121,7 @@ class RunLines {
   WidthHits width_;
 };
 
-// Bit i is cell + i. Calls visit(word, bits) for the one or two words of these cells.
+// Bit i stands for cell + i. Calls visit(word, bits) for the one or two words of these cells.
 template <class Visit>
 HWY_INLINE void for_each_word(int64_t cell, uint64_t bits, const Visit& visit) {
   const int64_t word = cell / kWordCells, in_word = cell % kWordCells;

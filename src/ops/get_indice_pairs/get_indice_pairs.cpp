@@ -15,12 +15,12 @@ namespace {
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr const char* kAxisNames[] = {"depth", "height", "width"};
 
-// The parameters that operator and query share.
+// The parameters shared by the operator and its query.
 struct Parameters {
   const SparseConvolutionDescriptor* sparse_conv_desc;
   const TensorDescriptor *indices_desc, *indice_pairs_desc, *out_indices_desc, *indice_num_desc;
 
-  // The tensors have been checked.
+  // Requires checked tensors.
   bool no_sites() const { return indices_desc->dims[0] == 0; }
 };
 
@@ -49,13 +49,13 @@ void check_convolution(const SparseConvolutionDescriptor& desc) {
     require(desc.dilation[i] == 1, kBadParam, kAxisNames[i], " has dilation ", desc.dilation[i],
             ", expected 1 with sub_m");
     require(desc.input_space[i] == desc.output_space[i], kBadParam, kAxisNames[i], " of output_space is ",
-            desc.output_space[i], ", expected that of input_space with sub_m, which is ", desc.input_space[i]);
+            desc.output_space[i], ", expected input_space with sub_m, which is ", desc.input_space[i]);
   }
   require(cells_of(desc.batch_size, desc.output_space) <= kMaxCells, MLUOP_STATUS_NOT_SUPPORTED,
           "batch_size x output_space exceeds 2^62 cells");
 }
 
-// The rules of the numbers of rows, for checked tensors. There may be more rows than cells: sites may repeat.
+// The rules for the numbers of rows, for checked tensors. Rows may outnumber cells because sites may repeat.
 void check_row_counts(const SparseConvolutionDescriptor& desc, const Parameters& p) {
   const int64_t sites = p.indices_desc->dims[0], capacity = p.out_indices_desc->dims[0];
   require(!desc.sub_m || capacity >= sites || p.no_sites(), kBadParam, "out_indices dim 0 is ", capacity,
@@ -79,11 +79,11 @@ void declare_convolution(Call& call, const SparseConvolutionDescriptor& desc) {
   declare("filter_space", desc.filter_space);
   declare("output_space", desc.output_space);
   call.parameter("sub_m", int64_t{desc.sub_m});
-  // Read after the call: the number that it has found.
+  // An output: read after the call.
   call.parameter("num_act_out", std::span(&desc.num_act_out, 1));
 }
 
-// Declares the tensors, and checks all but the workspace.
+// Declares the tensors and checks everything except the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   require_not_null("sparse_conv_desc", p.sparse_conv_desc);
   const SparseConvolutionDescriptor& desc = *p.sparse_conv_desc;

@@ -45,7 +45,7 @@ struct Args {
     return ((site.b * depth().output_extent + site.d) * height().output_extent + site.h) * width().output_extent +
            site.w;
   }
-  // The same in the input space; at most 2^63 - 1 cells of it can be numbered.
+  // The cell in the input space, which must have at most 2^63 - 1 cells.
   int64_t input_cell(const Site& site) const {
     return ((site.b * depth().input_extent + site.d) * height().input_extent + site.h) * width().input_extent +
            site.w;
@@ -54,17 +54,17 @@ struct Args {
     return saturated_product({batch_size, depth().input_extent, height().input_extent, width().input_extent});
   }
   int64_t offset_count() const { return depth().kernel * height().kernel * width().kernel; }
-  // Submanifold: whether the middle offset of the filter is the site itself.
+  // Submanifold: whether the middle offset of the filter maps each site to itself.
   bool is_symmetric() const {
     return std::all_of(axes.begin(), axes.end(), [](const Axis& axis) { return 2 * axis.pad == axis.kernel - 1; });
   }
-  // 2 rows for each filter offset: of input rows and of output rows.
+  // Rows of pairs: a row of inputs and a row of outputs for each filter offset.
   int64_t pair_rows() const { return 2 * offset_count(); }
   int64_t cell_count() const {
     return batch_size * depth().output_extent * height().output_extent * width().output_extent;
   }
 
-  // Elements of indices and of indice_pairs.
+  // Numbers of elements of indices and of indice_pairs.
   int64_t indices_count() const { return site_count * columns; }
   int64_t pairs_count() const { return pair_rows() * site_count; }
   int64_t tensor_bytes() const {
@@ -75,7 +75,7 @@ struct Args {
   }
 
   int64_t site_count;  // L
-  int64_t columns;     // of indices and out_indices: 4, or 3 without depth
+  int64_t columns;     // columns of indices and out_indices: 4, or 3 without depth
   int64_t capacity;    // rows of out_indices
   int64_t batch_size;
   std::array<Axis, 3> axes;  // depth, height, width

@@ -27,8 +27,8 @@ struct Workspace {
   int32_t* chunk_counts;  // [chunks, K]
 };
 
-// Sites whose pairs are in NRAM at a time. Measured on 249,000 sites of a LiDAR, submanifold: 16.4 ms with 24 KiB,
-// 15.8 with 64 KiB, 15.4 with 128 KiB, 16.2 with 192 KiB.
+// Sites whose pairs are in NRAM at a time. Measured on 249,000 LiDAR sites, submanifold: 16.4 ms with 24 KiB, 15.8
+// ms with 64 KiB, 15.4 ms with 128 KiB, 16.2 ms with 192 KiB.
 int64_t fit_tile_sites(const Context& context, const Args& args) {
   constexpr int64_t kTileBytes = 128 << 10;
   const int64_t site_bytes = args.pair_rows() * int64_t{sizeof(int32_t)};
@@ -37,7 +37,7 @@ int64_t fit_tile_sites(const Context& context, const Args& args) {
                   [&](int64_t sites) { return bytes_of<PairTile>(sites, args.offset_count()); });
 }
 
-// Replaces counts by the sums of those before. Returns the sum of all.
+// Exclusive scan of the counts, in place. Returns the total.
 int64_t scan(int64_t* counts, int64_t n) {
   int64_t sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += std::exchange(counts[i], sum);
@@ -69,7 +69,7 @@ class Steps {
   }
 
  private:
-  // Requires sites of the input space. Returns whether they ascend strictly.
+  // Requires sites within the input space. Returns whether they ascend strictly.
   bool check_sites_ascend() {
     FirstBadItem bad_site;
     std::atomic<bool> unordered{false};
@@ -97,7 +97,7 @@ class Steps {
     order_ = sort.values[radix_sort(context_, task_dim_, args_.site_count, bits, SortedValues::kPositions, sort)];
   }
 
-  // Both ways find the words of the active cells and clear their bits.
+  // Finds the words of the active cells and clears their bits, as does the hashed variant.
   void find_direct_words() {
     const CellSizes& sizes = cells_.sizes;
     fill_zero(context_, cells_.groups, (sizes.group_count + 1) * int64_t{sizeof(Group)});
@@ -140,7 +140,7 @@ class Steps {
     return claimed;
   }
 
-  // Every word has an output site.
+  // Every word contains an output site.
   void check_words(int64_t words) const {
     require(words <= cells_.sizes.max_words, MLUOP_STATUS_BAD_PARAM, "out_indices dim 0 is ", args_.capacity,
             ", expected at least the number of output sites");
@@ -217,7 +217,7 @@ class Steps {
   Cells& cells_;
   int task_dim_;
   int64_t tile_sites_;
-  const uint32_t* order_ = nullptr;  // of sites that do not ascend
+  const uint32_t* order_ = nullptr;  // order of sites that do not ascend
   // Submanifold:
   bool distinct_ = false;           // the rank of a site is its position in the order
   const uint32_t* rows_ = nullptr;  // by rank

@@ -44,8 +44,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
 namespace HWY_NAMESPACE {
 
-// Calls visit(word, bits) for the cells that sites activate: submanifold, their own, else those to which they
-// contribute.
+// Calls visit(word, bits) for the cells that sites activate: their own cells if submanifold, otherwise the cells
+// to which they contribute.
 class ActiveCells {
  public:
   explicit ActiveCells(const Args& args) : args_(args), lines_(args) {}
@@ -65,8 +65,8 @@ class ActiveCells {
   RunLines lines_;
 };
 
-// The bits that consecutive sites set in a word, collected: an atomic update costs as much as many sites.
-// write(word, bits) is called at least once for each bit.
+// Collects the bits that consecutive sites set in a word, because an atomic update costs as much as many sites.
+// Calls write(word, bits) at least once for each bit.
 template <class Write>
 class Collector {
  public:
@@ -88,7 +88,7 @@ class Collector {
   }
 
  private:
-  // The lines of a 3 x 3 x 3 filter over one another seldom compete for an entry.
+  // Adjacent lines of a 3 x 3 x 3 filter seldom compete for an entry.
   static constexpr int64_t kEntries = 256;
 
   HWY_INLINE void evict(int64_t entry) {
@@ -108,7 +108,7 @@ class SlotClaimer {
   SlotClaimer& operator=(const SlotClaimer&) = delete;
   ~SlotClaimer() { report(); }
 
-  // Whether the slots suffice, as far as the tasks have reported.
+  // Whether the slots suffice, according to the reports of the tasks so far.
   bool has_room() {
     constexpr int64_t kReportedWords = 64;
     if (claimed_ >= kReportedWords) report();
@@ -134,7 +134,7 @@ class SlotClaimer {
 
   const ClaimArgs& args_;
   const Cells& cells_;
-  int64_t claimed_ = 0;  // since the last report
+  int64_t claimed_ = 0;  // slots claimed since the last report
 };
 
 void claim(const ClaimArgs& args, int64_t begin, int64_t end, Task&) {
@@ -148,7 +148,7 @@ void claim(const ClaimArgs& args, int64_t begin, int64_t end, Task&) {
     }
     return;
   }
-  // The bits of groups are words.
+  // Sets the bits of groups; each group stands for a word.
   const auto write = [&](int64_t group, uint64_t words)
                          HWY_ATTR { atomic_or(&args.cells.groups[group].present, words); };
   Collector collector(write);
@@ -213,7 +213,7 @@ void count_cells(const CellArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// The coordinates of ascending cells.
+// Decodes ascending cells to coordinates.
 class Decoder {
  public:
   explicit Decoder(const Args& args)
@@ -277,7 +277,7 @@ void find_rows(const RowArgs& args, int64_t begin, int64_t end, Task&) {
   const Cells& cells = args.cells;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t cell = args.cell(args.site(args.order[i]));
-    // The first row of equal sites comes first.
+    // Only the first row of equal sites is used.
     if (i > 0 && args.cell(args.site(args.order[i - 1])) == cell) continue;
     const Window window = cells.sizes.hashed ? find_window<true>(cells, cell) : find_window<false>(cells, cell);
     args.rows[window.first_rank] = args.order[i];

@@ -25,11 +25,11 @@ CellSizes::CellSizes(const Args& args)
     : space_words(ceil_div(args.cell_count(), kWordCells)),
       max_words(max_active_words(args, space_words)),
       group_count(ceil_div(space_words, kGroupWords)),
-      // Two of three slots are in use, at most.
+      // At most two of three slots are in use.
       slot_count(max_words + max_words / 2 + 1),
       groups(group_count),
       words(max_words) {
-  // Direct positions are faster while they are not far larger than the tensors.
+  // Direct positions are faster unless they are far larger than the tensors.
   hashed = group_count > args.tensor_bytes() / int64_t{sizeof(Group)} + 1024;
   (hashed ? group_count : slot_count) = 0;
 }
@@ -39,7 +39,7 @@ Cells::Cells(Arena& arena, const CellSizes& cell_sizes)
       groups(arena.take<Group>("groups", {sizes.group_count + 1})),
       slots(arena.take<int64_t>("slots", {sizes.slot_count})),
       slot_ranks(arena.take<int32_t>("ranks of slots", {sizes.slot_count})),
-      // Those of a hashed set are in the memory of their sort.
+      // A hashed set keeps the numbers in the memory of its sort.
       numbers(arena.take<int64_t>("numbers of words", {sizes.hashed ? 0 : sizes.max_words})),
       words(arena.take<Word>("words", {sizes.max_words + 1})),
       range_ranks(arena.take<int64_t>("ranks of ranges", {std::max(sizes.groups.count(sizes.group_count),

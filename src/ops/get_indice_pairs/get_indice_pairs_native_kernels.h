@@ -12,21 +12,21 @@
 
 namespace mluop::get_indice_pairs::native {
 
-// The pairs of a chunk of sites are first written as if the chunks before it were full, then moved together.
+// The pairs of a chunk of sites are first written as if all earlier chunks were full, then moved together.
 inline constexpr int64_t kChunkSites = 2048;
 
 inline int64_t chunk_count(const Args& args) { return ceil_div(args.site_count, kChunkSites); }
 
-// Work items: sites. Reports the first site outside the input space, and whether the sites do not ascend strictly.
+// Work items: sites. Reports the first site outside the input space, and whether the sites ascend strictly.
 struct CheckArgs : Args {
   FirstBadItem& bad_site;
   std::atomic<bool>& unordered;
 };
 void check_sites(const CheckArgs& args, int64_t begin, int64_t end, Task& task);
 
-// The order of sites that do not ascend. All steps up to the pairs take the sites in this order.
+// The order of sites that do not ascend. All steps up to the pairs process the sites in this order.
 struct SiteOrder {
-  // As many as fit into the keys of the sort.
+  // Number of tables: as many as fit into the keys of the sort.
   static constexpr int64_t kTables = 4;
 
   SiteOrder(Arena& arena, const Args& args)
@@ -43,9 +43,9 @@ struct NumberArgs : Args {
 };
 void number_sites(const NumberArgs& args, int64_t begin, int64_t end, Task& task);
 
-// What kernels of sites share.
+// Arguments shared by kernels over sites.
 struct SiteArgs : Args {
-  const uint32_t* order;  // of the sites; null: by row, because they ascend or cannot be sorted
+  const uint32_t* order;  // order of the sites; null: by row, because they ascend or cannot be sorted
   const Cells& cells;
 };
 
@@ -64,20 +64,20 @@ struct CellArgs : Args {
 RangeKernel<CellArgs> count_words_kernel();
 RangeKernel<CellArgs> list_words_kernel();
 
-// Hashed only: the words in the slots in use, and the memory of their sort.
+// Hashed only: the words in the used slots, and the memory to sort them.
 struct SortMemory {
-  // Ranges of slots: fixed, so that the memory does not depend on the number of tasks.
+  // Number of ranges of slots: fixed, so that the memory does not depend on the number of tasks.
   static constexpr int kRanges = 64;
 
   SortMemory(Arena& arena, int64_t max_words)
       : words(arena, max_words), first_places(arena.take<int64_t>("places of ranges", {kRanges})) {}
 
   RadixSortMemory<int64_t> words;  // values: slots
-  int64_t* first_places;           // [kRanges], words of a range of slots; then those of the ranges before
+  int64_t* first_places;           // [kRanges], words of a range of slots; then words of all ranges before it
 };
 
-// Hashed only. Work items: ranges of slots. Counts those in use; then, with the places of the ranges known, copies
-// the words of those in use, and the slots as their values.
+// Hashed only. Work items: ranges of slots. Counts the used slots; then, with the places of the ranges known,
+// copies the words of the used slots, and the slots as their values.
 struct SlotArgs {
   Range slots(int64_t range) const {
     return split(cells.sizes.slot_count, SortMemory::kRanges, static_cast<int>(range));
@@ -92,7 +92,7 @@ void collect_words(const SlotArgs& args, int64_t begin, int64_t end, Task& task)
 // Hashed only. Work items: words, sorted. Writes the positions of the words to their slots, and clears their bits.
 struct PlaceArgs {
   const Cells& cells;
-  const uint32_t* slots;  // of the words
+  const uint32_t* slots;  // slots of the words
 };
 void place_words(const PlaceArgs& args, int64_t begin, int64_t end, Task& task);
 
@@ -120,11 +120,11 @@ struct PairTile {
   int32_t* counts;  // [K]
 };
 
-// Work items: chunks of sites. Writes their pairs from the first site of the chunk on, and the numbers of pairs.
+// Work items: chunks of sites. Writes the pairs of a chunk from its first site on, and the numbers of pairs.
 // Inputs are positions in the order, outputs are ranks.
 struct PairArgs : SiteArgs {
-  // Mirrored: offset K - 1 - k has the pairs (o, i) of the pairs (i, o) of offset k. Only those up to the middle
-  // offset are found.
+  // Number of offsets whose pairs are searched: if mirrored, only up to the middle offset, because offset K - 1 -
+  // k has the pairs (o, i) of the pairs (i, o) of offset k.
   int64_t found_offsets() const { return mirrored ? offset_count() / 2 + 1 : offset_count(); }
 
   bool mirrored;
@@ -133,12 +133,12 @@ struct PairArgs : SiteArgs {
 };
 RangeKernel<PairArgs> pair_kernel();
 
-// Work items: rows of indice_pairs, two for each offset whose pairs were found. Moves the pairs of the chunks
-// together, copies them to the mirrored offset and writes indice_num.
+// Work items: rows of indice_pairs, two for each searched offset. Moves the pairs of the chunks together, copies
+// them to the mirrored offset and writes indice_num.
 void join_chunks(const PairArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Sorted sites. Work items: tables. Table t serves the offsets t, t + kTables, ...: replaces positions and,
-// submanifold, ranks by rows, and sorts the pairs by input row.
+// Sorted sites. Work items: tables. Table t serves the offsets t, t + kTables, ...: replaces positions (if
+// submanifold, also ranks) by rows, and sorts the pairs by input row.
 struct ReorderArgs : Args {
   const uint32_t* order;
   const uint32_t* rows;
@@ -146,9 +146,9 @@ struct ReorderArgs : Args {
 };
 RangeKernel<ReorderArgs> reorder_kernel();
 
-// Work items: elements of indice_pairs. Sets those past the last pair to -1.
+// Work items: elements of indice_pairs. Sets the elements past the last pair to -1.
 struct PadArgs : Args {
-  bool stream;  // they bypass the caches
+  bool stream;  // the elements bypass the caches
 };
 RangeKernel<PadArgs> pad_kernel();
 

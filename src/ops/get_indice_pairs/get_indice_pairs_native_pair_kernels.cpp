@@ -17,7 +17,7 @@ namespace mluop::get_indice_pairs::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The bits of `all` are numbered first, first + 1, ... in ascending order; some of them are selected.
+// Selects some of the set bits of `all`, which are numbered first, first + 1, ... in ascending order.
 struct Selection {
   int64_t first;
   uint64_t all, selected;
@@ -33,7 +33,7 @@ HWY_INLINE void write(const Selection& selection, int32_t* to) {
   do {
     const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
     const auto count = count_bits(bits & low_bits(kLanes));
-    // CompressStore is slow on Zen 4.
+    // Not CompressStore, which is slow on Zen 4.
     hn::BlendedStore(hn::Compress(numbers, mask), hn::FirstN(d, static_cast<size_t>(count)), d, to);
     to += count;
     numbers = hn::Add(numbers, hn::Set(d, int32_t{kLanes}));
@@ -46,7 +46,7 @@ HWY_INLINE void write(const Selection& selection, int32_t* to) {
 #endif
 }
 
-// Collects the pairs of a tile of sites in NRAM, by offset, and appends them to those of the chunk.
+// Collects the pairs of a tile of sites in NRAM, by offset, and appends them to the pairs of the chunk.
 class PairWriter {
  public:
   PairWriter(const PairArgs& args, const PairTile& tile, int64_t chunk)
@@ -60,7 +60,7 @@ class PairWriter {
     std::fill_n(tile_.counts, offset_count_, 0);
   }
 
-  // Appends pairs of offset k: as many inputs as ranks, in the same order.
+  // Appends pairs of offset k: inputs and ranks have equal numbers and the same order.
   HWY_INLINE void append(int64_t k, const Selection& inputs, const Selection& ranks) const {
     int32_t* const to = tile_.pairs + 2 * k * tile_sites_ + tile_.counts[k];
     write(inputs, to);
@@ -86,7 +86,7 @@ class PairWriter {
   int64_t tile_sites_, offset_count_;
   int32_t* pairs_;
   int64_t site_count_;
-  int32_t* counts_;  // [K], in the chunk
+  int32_t* counts_;  // [K], pairs of the chunk so far
 };
 
 // Finds the pairs of runs of sites.
@@ -153,7 +153,7 @@ void find_pairs(const PairArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-// Sorts the pairs of offset k by input row. table[row]: the output, -1 if there is none.
+// Sorts the pairs of offset k by input row. table[row]: the output, or -1.
 void reorder_offset(const ReorderArgs& args, int64_t k, int32_t* table) {
   int32_t* const inputs = args.indice_pairs + 2 * k * args.site_count;
   int32_t* const outputs = inputs + args.site_count;
@@ -167,7 +167,7 @@ void reorder_offset(const ReorderArgs& args, int64_t k, int32_t* table) {
   for (; l + lanes <= args.site_count; l += lanes) {
     const auto output = hn::LoadU(d, table + l);
     const auto mask = hn::Gt(output, hn::Set(d, -1));
-    // Whole vectors: count is at most l.
+    // Stores whole vectors: count is at most l.
     hn::StoreU(hn::Compress(output, mask), d, outputs + count);
     hn::StoreU(hn::Compress(hn::Iota(d, static_cast<int32_t>(l)), mask), d, inputs + count);
     count += static_cast<int64_t>(hn::CountTrue(d, mask));
@@ -194,7 +194,7 @@ void pad(const PadArgs& args, int64_t begin, int64_t end, Task&) {
     const int64_t first = std::max(begin, row_begin + args.indice_num[row / 2]);
     const int64_t last = std::min(end, row_begin + args.site_count);
     if (first >= last) continue;
-    // -1 has the same bytes.
+    // All bytes of -1 are equal.
     auto* const bytes = reinterpret_cast<uint8_t*>(args.indice_pairs + first);
     const auto count = static_cast<size_t>(last - first) * sizeof(int32_t);
     args.stream ? stream.fill(bytes, 0xFF, count) : static_cast<void>(std::memset(bytes, 0xFF, count));

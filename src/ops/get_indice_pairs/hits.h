@@ -23,7 +23,7 @@ class Divisor {
       : value_(value),
         shift_(std::has_single_bit(static_cast<uint64_t>(value)) ? std::countr_zero(static_cast<uint64_t>(value))
                                                                  : -1) {}
-  // The quotient of a number that is not negative.
+  // The quotient of a non-negative number.
   HWY_INLINE int64_t divide(int64_t number) const { return shift_ >= 0 ? number >> shift_ : number / value_; }
 
  private:
@@ -31,7 +31,7 @@ class Divisor {
   int shift_;
 };
 
-// Stride or dilation is 1.
+// Requires that stride or dilation is 1.
 class HitFinder {
  public:
   explicit HitFinder(const Axis& axis) : axis_(axis), divisor_(std::max(axis.stride, axis.dilation)) {}

@@ -20,19 +20,19 @@ namespace HWY_NAMESPACE {
 
 HWY_INLINE uint64_t bit_at(int64_t i) { return uint64_t{1} << i; }
 
-// The bits before `count`: none if it is negative, all from 64 on.
+// The lowest `count` bits: none if count is negative, all from 64 on.
 HWY_INLINE uint64_t low_bits(int64_t count) {
   return count >= 64 ? ~uint64_t{0} : count <= 0 ? 0 : bit_at(count) - 1;
 }
 
 HWY_INLINE int64_t count_bits(uint64_t bits) { return __builtin_popcountll(bits); }
 
-// Bit i becomes bit i + distance, if there is one.
+// Moves bit i to bit i + distance; bits that leave the word are dropped.
 HWY_INLINE uint64_t shifted(uint64_t bits, int64_t distance) {
   return distance >= 64 || distance <= -64 ? 0 : distance >= 0 ? bits << distance : bits >> -distance;
 }
 
-// The bits of `bits` where `mask` is set, from bit 0 on.
+// Compacts the bits of `bits` where `mask` is set, starting at bit 0.
 HWY_INLINE uint64_t extract_bits(uint64_t bits, uint64_t mask) {
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX2
   return _pext_u64(bits, mask);
@@ -45,15 +45,15 @@ HWY_INLINE uint64_t extract_bits(uint64_t bits, uint64_t mask) {
 #endif
 }
 
-// Consecutive sites of one line in ascending order. Bit i: whether a site lies i cells after the first.
+// Consecutive sites of one line in ascending order. Bit i: whether a site lies i cells after the first site.
 struct Run {
   Site first;
-  int64_t position;  // of the first
+  int64_t position;  // position of the first site
   uint64_t sites;
 };
 
-// The offsets along the width are taken in steps: at all offsets of a step together, a run reaches at most 64
-// consecutive cells.
+// Divides the offsets along the width into steps: over all offsets of a step, a run reaches at most 64 consecutive
+// cells.
 struct WidthSteps {
   static constexpr int64_t kMaxOffsets = 32;
 
@@ -61,14 +61,14 @@ struct WidthSteps {
       : offsets(std::min(width.kernel, 1 + (kMaxOffsets - 1) / width.dilation)),
         max_distance(63 - (offsets - 1) * width.dilation) {}
 
-  int64_t offsets;       // of a step, at most
-  int64_t max_distance;  // from the first site of a run to its last
+  int64_t offsets;       // maximum number of offsets of a step
+  int64_t max_distance;  // maximum distance from the first site of a run to its last
 };
 
 // Divides sites into runs.
 class Runs {
  public:
-  // The sites [begin, end) of `order`; null: of the rows.
+  // Divides the sites [begin, end) of `order`; null: in the order of the rows.
   Runs(const Args& args, const uint32_t* order, int64_t begin, int64_t end)
       : args_(args),
         order_(order),
@@ -101,14 +101,15 @@ class Runs {
   int64_t max_distance_, position_, end_;
 };
 
-// The sites of a run that contribute at one offset along the width, and their cells: as many, in the same order.
-// Bit j of `cells` is cell WidthHits::first_cell() + j; with stride 1, bit i of `sites` is bit i + distance of it.
+// The sites of a run that contribute at one offset along the width, and their cells, in equal number and the same
+// order. Bit j of `cells` is cell WidthHits::first_cell() + j; with stride 1, bit i of `sites` is bit i + distance
+// of `cells`.
 struct OffsetHits {
   uint64_t sites, cells;
   int64_t distance;
 };
 
-// What a run contributes to along the width, at the offsets of a step.
+// The cells along the width to which a run contributes, at the offsets of a step.
 class WidthHits {
  public:
   explicit WidthHits(const Axis& width) : axis_(width), divisor_(width.stride), steps_(width) {
@@ -125,19 +126,19 @@ class WidthHits {
     }
   }
 
-  // The coordinate of the first cell of the step, that of bit 0.
+  // The coordinate of the first cell of the step, which is bit 0.
   int64_t first_cell() const { return first_cell_; }
   // The cells of all offsets of the step.
   uint64_t cells() const { return cells_; }
   const OffsetHits& offset(int64_t i) const { return offsets_[i]; }
 
  private:
-  // Where this is a multiple of the stride, the first site contributes to that cell at offset k.
+  // Where this is a multiple of the stride, the first site contributes to the corresponding cell at offset k.
   HWY_INLINE int64_t scaled_cell(const Run& run, int64_t k) const {
     return run.first.w + axis_.pad - k * axis_.dilation;
   }
 
-  // The first cell from there on.
+  // The first cell at or after `scaled`.
   HWY_INLINE int64_t cell_from(int64_t scaled) const {
     return scaled > 0 ? divisor_.divide(scaled + axis_.stride - 1) : -divisor_.divide(-scaled);
   }
@@ -146,8 +147,8 @@ class WidthHits {
     cells_ = 0;
     first_cell_ = std::max<int64_t>(cell_from(scaled_cell(run, first_k + count - 1)), 0);
     for (int64_t i = 0; i < count; ++i) {
-      // The sites at phase, phase + stride, ... have the cells cell, cell + 1, ...; those before `begin` or from
-      // `end` on have cells outside the line.
+      // The sites at phase, phase + stride, ... contribute to the cells cell, cell + 1, ...; sites before `begin`
+      // or from `end` on contribute to cells outside the line.
       const int64_t scaled = scaled_cell(run, first_k + i);
       const int64_t cell = cell_from(scaled);
       const int64_t phase = cell * axis_.stride - scaled;

@@ -23,7 +23,7 @@ namespace mluop::indice_convolution::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pairs of one tile and one offset whose output rows differ.
+// Pairs of one tile and one offset with distinct output rows.
 struct PairBatch {
   int64_t tile = 0;
   int64_t k = 0;
@@ -32,7 +32,7 @@ struct PairBatch {
   const int32_t* outputs = nullptr;  // [count], rows of features_out
 };
 
-// Whether each value exceeds the previous one.
+// Whether each value exceeds the previous value.
 HWY_INLINE bool is_ascending(const int32_t* values, int64_t count) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -47,16 +47,16 @@ HWY_INLINE bool is_ascending(const int32_t* values, int64_t count) {
 
 // A position in the sorted runs: the rest of a run.
 struct RunCursor {
-  int32_t position;  // of the next pair in the sorted order
-  int32_t pair;      // its number
+  int32_t position;  // position of the next pair in the sorted order
+  int32_t pair;      // number of the next pair
   int32_t left;      // pairs from it to the end of the run
 };
 
-// Reads the pairs of the tiles [tile, tile_end), those of an output row in their order. Prefetches the indices of
-// the pairs that follow those read.
+// Reads the pairs of the tiles [tile, tile_end); the pairs of an output row keep their order. Prefetches the
+// indices of the pairs that follow.
 class BatchReader {
  public:
-  // buffers: two, for the last batch read and the next one; last_batch_of_row has an element for each row of a
+  // buffers: two, for the last batch read and the next batch; last_batch_of_row has an element for each row of a
   // tile.
   BatchReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, const PairBuffers* buffers,
               int32_t* last_batch_of_row)
@@ -73,7 +73,7 @@ class BatchReader {
     find_offset();
   }
 
-  // Reads the next batch, which is valid until the next but one is read. Returns false if there is none.
+  // Reads the next batch. It stays valid until the batch after the next is read. Returns false at the end.
   bool read(PairBatch& batch) {
     if (next_division_ < division_count_) {
       read_division(batch);
@@ -101,7 +101,7 @@ class BatchReader {
   }
 
  private:
-  // Indices of the next pairs that are prefetched. Most batches are contiguous in indice_pairs.
+  // Number of pairs whose indices are prefetched. Most batches are contiguous in indice_pairs.
   static constexpr int64_t kPrefetchedPairs = 128;
 
   // The run at a position.
@@ -122,7 +122,7 @@ class BatchReader {
     return {cursor.position + rest, cursor.pair + rest, cursor.left - rest};
   }
 
-  // Whether the run that starts at `position` is of the same tile and offset as the next pair.
+  // Whether the run that starts at `position` belongs to the tile and offset of the next pair.
   bool continues(int32_t position) const {
     return position < pairs_.start_of(tile_ + 1) && pairs_.sorted_runs[position] < pairs_.first_pairs[k_ + 1];
   }
@@ -142,9 +142,9 @@ class BatchReader {
     return count;
   }
 
-  // Divides the pairs of `batch` into several batches: the b-th has those that are the b-th of their output row.
-  // Makes `batch` the first of them. Its first `distinct` output rows differ, as count_distinct() has found, and
-  // the next one is repeated. Batches are numbered in succession from that of count_distinct() on.
+  // Divides the pairs of `batch` into several batches: the b-th contains the b-th pair of each output row. `batch`
+  // becomes the first of them. Its first `distinct` output rows differ, as counted by count_distinct(), and the
+  // next row is repeated. Batches are numbered consecutively from the number of count_distinct() on.
   HWY_NOINLINE void divide(PairBatch& batch, int64_t distinct) {
     const int64_t first_row = tile_ << pairs_.shift;
     const int32_t first_batch = batch_number_;
@@ -173,7 +173,7 @@ class BatchReader {
     read_division(batch);
   }
 
-  // Reads the next batch of divided pairs; there is one.
+  // Reads the next batch of the divided pairs, which must exist.
   HWY_NOINLINE void read_division(PairBatch& batch) {
     const int32_t* const ends = buffers_->batch_ends;
     const int64_t begin = next_division_ == 0 ? 0 : ends[next_division_ - 1];
@@ -235,12 +235,12 @@ class BatchReader {
   int64_t k_ = 0;
   int32_t end_;  // the position past the last pair
   RunCursor next_;
-  const PairBuffers* buffers_;  // of the pairs read last
+  const PairBuffers* buffers_;  // buffers of the pairs read last
   const PairBuffers* other_buffers_;
   int32_t* last_batch_of_row_;  // [rows of a tile], the number of the last batch that contains the row
   int32_t batch_number_ = 0;
 
-  // Batches into which the pairs read last are divided.
+  // The division of the pairs read last into batches.
   int64_t divided_k_ = 0;
   int32_t next_division_ = 0;
   int32_t division_count_ = 0;

@@ -15,21 +15,21 @@
 
 namespace mluop::indice_convolution {
 
-// Elements from one co, k or ci of the filters to the next.
+// Distance in elements between consecutive co, k or ci of the filters.
 struct FilterStrides {
   int64_t co, k, ci;
 };
 
-// How the native algorithm multiplies: in fp32; tensors of bfloat16 as they are, by AVX512-BF16 or by AMX.
+// How the native algorithm multiplies: in fp32, or bfloat16 without conversion by AVX512-BF16 or by AMX.
 enum class Products { kFloat, kDotProducts, kTiles };
 
-// Tiles would be more than half empty with fewer channels.
+// With fewer channels, tile registers would be more than half empty.
 inline constexpr int64_t kMinTileChannels = 16;
 
-// What the convolution and the gradient of its filters have in common.
+// Shared by the convolution and the gradient of its filters.
 struct PairedRows : IndexPairs {
   int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
-  // Nothing is added: the output, if it has elements, is zero.
+  // Nothing is added: the output is zero if it has elements.
   bool is_empty() const { return N == 0 || M == 0 || K == 0 || Ci == 0 || Co == 0; }
 
   Products products() const {
@@ -39,15 +39,15 @@ struct PairedRows : IndexPairs {
   }
 
   mluOpDataType_t dtype;
-  int64_t Ci, Co;  // of the input and the output rows
+  int64_t Ci, Co;  // channels of the input and the output rows
 };
 
-// A convolution by index pairs: the forward operator, and the gradient of its input, which exchanges the rows and
+// A convolution by index pairs: the forward operator, or the gradient of its input, which exchanges the rows and
 // channels of inputs and outputs.
 struct Args : PairedRows {
   FilterStrides strides;
   const void* features;  // [N, Ci]
-  const void* filters;   // by strides
+  const void* filters;   // accessed by strides
   void* features_out;    // [M, Co]
 };
 
@@ -55,7 +55,7 @@ namespace backward_filter {
 
 // The gradient of the filters: inputs are rows of features, outputs rows of output_grad.
 struct Args : PairedRows {
-  // The elements of the filters of an offset.
+  // The number of filter elements of an offset.
   int64_t matrix_count() const { return Ci * Co; }
 
   const void* features;     // [N, Ci]

@@ -17,7 +17,7 @@ using indice_convolution::Args;
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 
-// The parameters that the operator and its query share; the query has no data and no sub_m.
+// The parameters shared by the operator and its query; the query has no data and no sub_m.
 struct Params {
   const TensorDescriptor *output_grad_desc, *filters_desc, *indice_pairs_desc, *input_grad_desc;
   const int64_t* indice_num;
@@ -27,7 +27,8 @@ struct Params {
   void* input_grad = nullptr;
 };
 
-// The dimensions of a filter layout: those of the channels, the first of an offset, and how many an offset has.
+// The dimensions of a filter layout: the dimensions of the channels, the first dimension of an offset, and how
+// many an offset has.
 struct FilterDims {
   int co, ci, first, count;
   int dim_count() const { return count + 2; }
@@ -56,7 +57,7 @@ void check_filters(const TensorDescriptor& filters, const FilterDims& at) {
   indice_convolution::check_filter_bytes("filters", byte_count(filters));
 }
 
-// Submanifold convolutions have as many outputs as inputs, and an offset that pairs each with itself.
+// A submanifold convolution has as many outputs as inputs, and one offset that pairs each row with itself.
 void check_submanifold(const Args& args, int64_t input_rows, int64_t output_rows) {
   require(input_rows == output_rows, kBadParam, "output_grad dim 0 is ", output_rows, ", expected ", input_rows,
           ", the rows of input_grad, as sub_m is 1");
@@ -66,7 +67,8 @@ void check_submanifold(const Args& args, int64_t input_rows, int64_t output_rows
           args.indice_num[args.K / 2], ", expected ", most, ", the maximum, as sub_m is 1");
 }
 
-// Declares and checks what the operator and its query share. The convolution's inputs are the rows of output_grad.
+// Declares and checks the arguments shared by the operator and its query. The inputs of the convolution are the
+// rows of output_grad.
 Args check(Call& call, const Params& params) {
   const TensorDescriptor* filters_desc = params.filters_desc;
   const FilterDims at = filter_dims(filters_desc);
@@ -121,7 +123,7 @@ Args check(Call& call, const Params& params) {
   if (params.sub_m == 1 && !args.is_empty()) check_submanifold(args, input_rows, output_rows);
 
   args.pair_count = sum_of_pairs(args.indice_num, args.K);
-  // The strides of the descriptor are arbitrary for dimensions of size 1.
+  // Dimensions of size 1 may have any stride in the descriptor.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();
     return std::accumulate(dims + dim + 1, dims + at.dim_count(), int64_t{1}, std::multiplies<>());

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
-// The parameters that the operator and its query share; the query has no data.
+// The parameters shared by the operator and its query; the query has no data.
 struct Params {
   const TensorDescriptor *features_desc, *output_grad_desc, *indice_pairs_desc, *filters_grad_desc;
   const int64_t* indice_num;
@@ -19,10 +19,10 @@ struct Params {
   void* filters_grad = nullptr;
 };
 
-// Declares and checks what the operator and its query share.
+// Declares and checks the arguments shared by the operator and its query.
 Args check(Call& call, const Params& params) {
   const TensorDescriptor* filters = params.filters_grad_desc;
-  // [(D,) H, W, Ci, Co], by position.
+  // [(D,) H, W, Ci, Co], read by position.
   const int offset_dims = filters != nullptr && filters->dim_count == 4 ? 2 : 3;
   Args args{};
   args.dtype = dtype_of(params.features_desc);

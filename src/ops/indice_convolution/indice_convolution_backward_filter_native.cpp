@@ -12,7 +12,7 @@
 namespace mluop::indice_convolution::backward_filter {
 namespace {
 
-// Segments of the reduction: enough for many tasks, and long enough for the partial sums to cost little.
+// Segments of the reduction: enough for many tasks, and so long that partial sums cost little.
 constexpr int64_t kMaxSegments = 256;
 constexpr int64_t kMinSegments = 8;
 constexpr int64_t kPartialElements = 1 << 22;
@@ -26,7 +26,7 @@ constexpr int64_t kMaxBatchPairs = 96;
 // Few chunks, because consecutive segments name the same rows.
 constexpr int kChunksPerTask = 12;
 
-// All offsets that are divided have the same number of segments: those of a group then name about the same rows.
+// All divided offsets have the same number of segments, so that the segments of a group name about the same rows.
 int64_t most_segments_of(const Args& args) {
   const int64_t segments =
       std::clamp(kPartialElements / std::max(args.matrix_count(), int64_t{1}), kMinSegments, kMaxSegments);
@@ -84,7 +84,7 @@ struct Scratch {
   Scratch(Arena& arena, const Args& args, const Division& division)
       : segments(arena, args, division), first_pairs(arena.take<int64_t>("first pairs", {args.K + 1})) {}
 
-  // After construction over memory.
+  // Call it after construction over memory.
   void initialize(const Args& args) {
     initialize_segments(args, segments);
     first_pairs[0] = 0;
@@ -101,8 +101,8 @@ int64_t bytes_moved(const Args& args) {
   return saturated(static_cast<double>(args.pair_count) * channels * element);
 }
 
-// Halves one of the sizes of a tile, and gives tile registers up if the smallest is too large for them. Returns
-// false if it is the smallest.
+// Halves one of the sizes of a tile; gives up tile registers if the smallest tile is too large for them. Returns
+// false if the tile is the smallest.
 bool shrink(Tiling& tiling) {
   constexpr int64_t kMinPairs = 16;
   const bool is_one_vector = tiling.rows == 1 && tiling.columns <= kMaxLanes;
@@ -120,7 +120,7 @@ bool shrink(Tiling& tiling) {
 }
 
 Tiling choose_tiling(const Context& context, const Args& args) {
-  // Equal shares of the channels.
+  // Divides the channels into equal shares.
   const auto share = [](int64_t channels) { return ceil_div(channels, ceil_div(channels, kMaxTileChannels)); };
   Tiling tiling{};
   tiling.products = args.products();
@@ -147,7 +147,7 @@ Tiling choose_tiling(const Context& context, const Args& args) {
   return tiling;
 }
 
-// Divides segments times tiles so that tasks get equal shares of their pairs.
+// Divides segments times tiles so that tasks get equal numbers of pairs.
 struct ByPairs {
   Range operator()(int task_dim, int task_id) const {
     const Division& division = segments.division;

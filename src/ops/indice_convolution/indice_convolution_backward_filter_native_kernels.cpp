@@ -75,7 +75,7 @@ void check_pairs(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Pairs whose products are added together: consecutive ones of a segment, less those that are skipped.
+// Pairs whose products are added together: consecutive pairs of a segment, without skipped pairs.
 struct PairBatch {
   int64_t count = 0;
   const int32_t* inputs = nullptr;
@@ -93,22 +93,22 @@ HWY_INLINE bool any_negative(const int32_t* a, const int32_t* b, int64_t count) 
   return rest < 0 || !hn::AllFalse(d, hn::Lt(all, hn::Zero(d)));
 }
 
-// Longer rows of consecutive pairs share few sets of L1.
+// Longer rows of consecutive pairs compete for few sets of L1.
 constexpr int64_t kMaxInPlaceBytes = 512;
 
-// Not to L1, which holds the panel of a batch.
+// Prefetches to L2, because L1 holds the panel of a batch.
 HWY_INLINE void prefetch_to_l2(const void* row, int64_t row_bytes) {
   for (int64_t i = 0; i < row_bytes; i += kCacheLine) __builtin_prefetch(static_cast<const char*>(row) + i, 0, 2);
 }
 
-// Rows of a tensor of T, `stride` elements apart, are read in place.
+// Whether rows of a tensor of T, `stride` elements apart, are read in place.
 template <class T>
 bool is_read_in_place(int64_t stride) {
   return std::is_same_v<T, float> && stride * int64_t{sizeof(float)} <= kMaxInPlaceBytes;
 }
 
-// Makes rows[i] the row indices[i] of a tensor from `first` on, whose rows are `stride` elements apart: of `count`
-// elements, and zeros up to `width`; in place or in `copies`, whose rows are `copy_stride` elements apart.
+// Sets rows[i] to row indices[i] of a tensor, starting at column `first`, with rows `stride` elements apart:
+// `count` elements and zeros up to `width`; in place, or in `copies`, whose rows are `copy_stride` elements apart.
 template <class T>
 HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count, int64_t stride, int64_t count,
                        int64_t width, bool in_place, float* copies, int64_t copy_stride, const float** rows) {
@@ -124,9 +124,9 @@ HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count
   }
 }
 
-// The products of rows of lanes, in vectors. A lane has a float, or the BFloat16 of two pairs, the first at an
-// even position of the segment; skipped pairs are zeros. Batches are whole steps of pairs: sums do not depend on
-// them.
+// Multiplies rows of lanes in vectors. A lane holds a float, or the BFloat16 of two pairs (the first at an even
+// position of the segment); skipped pairs are zeros. Batches are whole steps of pairs, so that sums do not depend
+// on the batches.
 template <class Element_>
 struct VectorProducts {
   using Element = Element_;
@@ -134,7 +134,7 @@ struct VectorProducts {
   static constexpr int64_t kPairs = kStep<Element>;
 };
 
-// The same in tile registers.
+// Multiplies in tile registers.
 template <class Tiles>
 struct AmxProducts {
   using Element = BFloat16;
@@ -166,7 +166,7 @@ class TileProduct {
     features_ = static_cast<const T*>(args_.features) + row_;
     output_grad_ = static_cast<const T*>(args_.output_grad) + column_;
     feature_in_place_ = is_read_in_place<T>(args_.Ci);
-    // Vectors of a row are read whole.
+    // Reads whole vectors of a row.
     grad_in_place_ = is_read_in_place<T>(args_.Co) && columns_ == width_;
     const bool are_written_as_fp32 = segment_.partial != kNone || std::is_same_v<T, float>;
     padded_rows_ = Products::kAreTiles ? round_up(rows_, kAmxRows) : rows_;
@@ -175,7 +175,7 @@ class TileProduct {
     sum_stride_ = sums_in_place_ ? args_.Co : width_;
   }
 
-  // Adds the products of the positions [begin, end), which follow those of the call before.
+  // Adds the products of the positions [begin, end), which follow the positions of the previous call.
   void add_pairs(int64_t begin, int64_t end) {
     int64_t l = begin;
     PairBatch batch = read(l, end, 0);
@@ -204,7 +204,7 @@ class TileProduct {
 
   int64_t batch_pairs() const { return kLanePairs * args_.tiling.batch_pairs; }
 
-  // The batch from position l on, before position `end`; `side`: which of the two buffers of indices it may use.
+  // The batch from position l on, up to position `end`; `side`: which of the two index buffers it may use.
   PairBatch read(int64_t l, int64_t end, int side) const {
     if (l >= end) return {};
     const int64_t max = batch_pairs(), count = std::min(max, end - l);
@@ -223,7 +223,7 @@ class TileProduct {
     return {valid, inputs, outputs};
   }
 
-  // Finds the rows of a batch, and copies those that are not read in place.
+  // Finds the rows of a batch, and copies rows that are not read in place.
   void find_rows(const PairBatch& batch) const {
     const Tiling& tiling = args_.tiling;
     if constexpr (kLanePairs > 1) return interleave(batch);
@@ -238,7 +238,7 @@ class TileProduct {
     const int64_t feature_stride = args_.tiling.feature_stride(), grad_stride = args_.tiling.grad_stride();
     float *features = tile_.features, *grads = tile_.grads;
     const bool are_vectors = rows_ % kPanelLanes == 0 && columns_ == width_;
-    // Tiles are multiplied whole.
+    // Tile registers multiply whole tiles.
     const int64_t padded = Products::kAreTiles ? round_up(batch.count, Products::kPairs) : batch.count;
     for (int64_t i = 0; i < padded; i += 2, features += feature_stride, grads += grad_stride) {
       tile_.feature_rows[i / 2] = features;
@@ -262,7 +262,7 @@ class TileProduct {
     if constexpr (Products::kAreTiles) transpose_features(padded / 2);
   }
 
-  // Transposes the squares of features, in place: a row of a tile has the lanes of a channel.
+  // Transposes the squares of features in place: a row of a tile then holds the lanes of a channel.
   void transpose_features(int64_t lanes) const {
     const PanelTag d;
     const int64_t stride = args_.tiling.feature_stride();
@@ -283,7 +283,7 @@ class TileProduct {
     const int64_t step = ceil_div(next.count, blocks);
     int64_t prefetched = 0;
     const auto prefetch_step = [&] {
-      // Interleaving has many short rows in flight.
+      // Interleaving already has many short rows in flight.
       if (kLanePairs > 1 && rows_ * int64_t{sizeof(T)} < kCacheLine) return;
       const int64_t end = std::min(prefetched + step, next.count);
       for (; prefetched < end; ++prefetched) {
@@ -316,7 +316,7 @@ class TileProduct {
     starts_ = false;
   }
 
-  // Where the sums of the segment are written: its partial sums, or the filters of its offset, which are T.
+  // Where the sums of the segment are written: its partial sums, or the filters of its offset, which have type T.
   void* matrix() const {
     if (segment_.partial != kNone) return args_.partials + segment_.partial * args_.matrix_count();
     return static_cast<T*>(args_.filters_grad) + segment_.k * args_.matrix_count();
@@ -343,16 +343,16 @@ class TileProduct {
   bool starts_ = true;  // no product has been added
   int64_t row_, rows_;
   int64_t column_, columns_;
-  int64_t width_;        // the columns in whole vectors
-  int64_t padded_rows_;  // the rows in whole tiles
+  int64_t width_;        // columns, rounded up to whole vectors
+  int64_t padded_rows_;  // rows, rounded up to whole tiles
   const T *features_, *output_grad_;
   bool feature_in_place_, grad_in_place_;
-  bool sums_in_place_;  // in the matrix of the segment
-  float* sums_;         // of input channel row_ and output channel column_, whose rows are sum_stride_ apart
+  bool sums_in_place_;  // sums are in the matrix of the segment
+  float* sums_;         // sums from input channel row_, output channel column_; rows sum_stride_ apart
   int64_t sum_stride_;
 };
 
-// Segments that a task interleaves.
+// Maximum number of segments that a task interleaves.
 constexpr int64_t kMaxInterleaved = 64;
 
 // Returns how many work items from `item` on are segments of its group with partial sums, at least 1.
@@ -367,8 +367,8 @@ int64_t count_in_group(const MultiplyArgs& args, int64_t item, int64_t end) {
   return std::max<int64_t>(next - item, 1);
 }
 
-// Computes the segments of a group, each in runs of rows that remain in the caches. Input rows are expected to
-// ascend; other orders are slower, with the same result.
+// Computes the segments of a group in runs of rows that stay in the caches. Input rows are expected to ascend;
+// other orders are slower but give the same result.
 template <class T, class Products>
 void interleave_segments(const MultiplyArgs& args, const Tile& tile, Products& products, int64_t first,
                          int64_t count) {

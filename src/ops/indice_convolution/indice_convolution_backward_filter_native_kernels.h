@@ -15,35 +15,35 @@
 
 namespace mluop::indice_convolution::backward_filter {
 
-// Work items: pairs. Reports the first one with an index out of bounds and none that is negative.
+// Work items: pairs. Reports the first pair with an index out of range and no negative index.
 struct CheckArgs : Args {
   const int64_t* first_pairs;  // [K + 1]
   FirstBadItem& first_bad;
 };
 RangeKernel<CheckArgs> check_kernel();
 
-// The reduction over pairs is divided into segments: the positions [begin, end) of the pairs of an offset.
-// Segments of a group tend to name the same rows.
+// A segment of the reduction over pairs: the positions [begin, end) of the pairs of an offset. Segments of a group
+// tend to name the same rows.
 struct Segment {
   int64_t k;
-  int64_t first_pair;  // the pairs of the segments before it
+  int64_t first_pair;  // number of pairs of the segments before it
   int32_t begin, end;
-  int32_t group;    // the number of the segment in its offset
-  int32_t partial;  // where its sums are in the partial sums; kNone: it is the only one of its offset
+  int32_t group;    // index of the segment in its offset
+  int32_t partial;  // place of its sums in the partial sums; kNone: the only segment of its offset
 };
 
 inline constexpr int32_t kNone = -1;
 
-// The counts of a division. It depends on the arguments of the call alone, so that the order of additions does not
+// The counts of a division. They depend only on the arguments of the call, so that the order of additions does not
 // depend on the number of tasks.
 struct Division {
-  // The segments of an offset with `pairs` pairs.
+  // The number of segments of an offset with `pairs` pairs.
   int64_t segments_of(int64_t pairs) const { return pairs == 0 ? 0 : pairs <= min_pairs ? 1 : most; }
 
-  int64_t min_pairs;      // more pairs are divided
-  int64_t most;           // segments of an offset that is divided
+  int64_t min_pairs;      // offsets with more pairs are divided
+  int64_t most;           // segments of a divided offset
   int64_t segment_count;  // less than 2^31
-  int64_t partial_count;  // segments of the offsets that have several
+  int64_t partial_count;  // segments of offsets with several segments
 };
 
 // Scratch memory.
@@ -55,7 +55,7 @@ struct Segments {
 
   Division division;
   Segment* segments;        // [segment_count], group by group
-  int32_t* first_partials;  // [K], the first partial sum of an offset that has several segments
+  int32_t* first_partials;  // [K], first partial sum of an offset with several segments
 };
 
 // The sizes of a tile. The pairs of a segment are multiplied in batches.
@@ -63,7 +63,7 @@ struct Tiling {
   int64_t row_tiles(const Args& args) const { return ceil_div(args.Ci, rows); }
   int64_t column_tiles(const Args& args) const { return ceil_div(args.Co, columns); }
   int64_t tiles(const Args& args) const { return row_tiles(args) * column_tiles(args); }
-  // One more line than rows need: lines of consecutive pairs are then in different sets of a cache.
+  // One more line than a row needs, so that lines of consecutive pairs are in different cache sets.
   int64_t feature_stride() const { return round_up(rows, kMaxLanes) + kMaxLanes; }
   int64_t grad_stride() const { return columns + kMaxLanes; }
   // Tile registers hold 16 rows of sums, and multiply 16 lanes at once.
@@ -74,7 +74,7 @@ struct Tiling {
   int64_t rows;         // input channels
   int64_t columns;      // output channels, a multiple of kMaxLanes
   int64_t batch_pairs;  // a multiple of batch_step()
-  int64_t run_rows;     // a run of rows of features, whose pairs all offsets use in succession
+  int64_t run_rows;     // run of rows of features whose pairs are used by all offsets in succession
 };
 
 // The buffers of a task in NRAM.
@@ -88,16 +88,16 @@ struct Tile {
         indices(nram.take<int32_t>("pairs", {2, 2, tiling.batch_pairs})) {}
 
   float* sums;  // [sum_rows(), columns]
-  // In fp32; or of lanes of two bfloat16 of consecutive pairs.
+  // fp32, or lanes of two bfloat16 of consecutive pairs.
   float* features;             // [batch_pairs, feature_stride]
-  float* grads;                // [batch_pairs, grad_stride], of output_grad
-  const float** feature_rows;  // [batch_pairs], in features, or in the tensor if that is read in place
+  float* grads;                // [batch_pairs, grad_stride], rows of output_grad
+  const float** feature_rows;  // [batch_pairs], in features or, if read in place, in the tensor
   const float** grad_rows;
   int32_t* indices;  // [2, 2, batch_pairs], inputs and outputs of two batches without skipped pairs
 };
 
-// Work items: segments times tiles, the tiles of a segment in succession. Writes the sums to filters_grad where a
-// segment is the only one of its offset, else to the partial sums.
+// Work items: (segment, tile), tiles fastest. Writes the sums to filters_grad if the segment is the only one of
+// its offset, otherwise to the partial sums.
 struct MultiplyArgs : Args {
   const Segments& segments;
   const Tiling& tiling;
@@ -105,8 +105,8 @@ struct MultiplyArgs : Args {
 };
 RangeKernel<MultiplyArgs> multiply_kernel(mluOpDataType_t dtype, Products products);
 
-// Work items: offsets times runs of elements, the runs of an offset in succession. Adds the partial sums of an
-// offset in the order of its segments, and writes 0 to the filters of an offset without pairs.
+// Work items: (offset, run of elements), runs fastest. Adds the partial sums of an offset in the order of its
+// segments; writes 0 to the filters of an offset without pairs.
 inline constexpr int64_t kCombinedElements = 1024;
 
 struct CombineArgs : Args {

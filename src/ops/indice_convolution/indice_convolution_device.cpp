@@ -14,14 +14,14 @@
 namespace mluop::indice_convolution::device {
 namespace {
 
-// Whether the filters have the order [K, Ci, Co].
+// Whether the filters are stored as [K, Ci, Co].
 bool is_transposed(const Args& args) {
   return args.strides.co == 1 && args.strides.ci == args.Co && args.strides.k == args.Ci * args.Co;
 }
 
 int64_t max_pairs(const Args& args) { return *std::max_element(args.indice_num, args.indice_num + args.K); }
 
-// In the order of the design document. Sums are fp32, for outputs of 16 bits too.
+// In the order of the design document. Sums are fp32, also for 16-bit outputs.
 struct Workspace {
   Workspace(Arena& workspace, const Args& args)
       : filters(workspace.take<std::byte>(
@@ -30,10 +30,10 @@ struct Workspace {
         features(workspace.take<std::byte>("gathered features", {max_pairs(args), args.Ci, args.element_bytes()})),
         sums(workspace.take<float>("sums", {is_16_bit(args.dtype) ? args.M : 0, args.Co})) {}
 
-  std::byte* filters;   // [K, Ci, Co]; none if the filters have this order
+  std::byte* filters;   // [K, Ci, Co]; empty if the filters have this order
   float* products;      // [max n, Co], the result of matmul
   std::byte* features;  // [max n, Ci], gathered
-  float* sums;          // [M, Co], for 16 bits only
+  float* sums;          // [M, Co], 16-bit types only
 };
 
 struct Scratch {
@@ -42,7 +42,7 @@ struct Scratch {
   int64_t* first_pairs;  // [K + 1]
 };
 
-// Throws Failure with BAD_PARAM if an index is out of bounds. Returns whether an index is negative.
+// Throws Failure with BAD_PARAM if an index is out of range. Returns whether an index is negative.
 bool check_indices(Context& context, const Args& args, const Scratch& scratch) {
   scratch.first_pairs[0] = 0;
   for (int64_t k = 0; k < args.K; ++k) scratch.first_pairs[k + 1] = scratch.first_pairs[k] + args.indice_num[k];

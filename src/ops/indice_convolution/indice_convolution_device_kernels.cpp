@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 HWY_INLINE int64_t count_in_range(const Args& args, const CheckTile& tile, int64_t i, int64_t count) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  // In unsigned arithmetic negative indices exceed every bound.
+  // As unsigned numbers, negative indices exceed every bound.
   const auto max_input = hn::Set(d, static_cast<uint32_t>(args.N - 1));
   const auto max_output = hn::Set(d, static_cast<uint32_t>(args.M - 1));
   const int64_t first = i;
@@ -48,7 +48,7 @@ HWY_INLINE int64_t find_bad_pair(const Args& args, const CheckTile& tile, int64_
 
 void check_pairs(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kMaxPairs = 2048;
-  // Whole cache lines of each buffer.
+  // Each buffer has whole cache lines.
   const int64_t fitting =
       static_cast<int64_t>(task.nram.capacity()) / (2 * kCacheLine) * (kCacheLine / int64_t{sizeof(int32_t)});
   const CheckTile tile(task.nram, std::min(fitting, kMaxPairs));

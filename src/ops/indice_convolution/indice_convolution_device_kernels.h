@@ -1,5 +1,4 @@
-// Indice convolution forward, device algorithm: the range kernel that checks the indices. All else is done by
-// primitives.
+// Indice convolution forward, device algorithm: the range kernel that checks the indices. Primitives do the rest.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +24,9 @@ struct CheckTile {
 
 // Work items: pairs. Reports the first pair with an index out of bounds; a pair with a negative index is skipped.
 struct CheckArgs : Args {
-  const int64_t* first_pairs;  // [K + 1], the number of the first pair of an offset
+  const int64_t* first_pairs;  // [K + 1], first pair of each offset
   FirstBadItem& first_bad;
-  int32_t* lowest;  // receives the minimum of itself and each task's indices, negative ones at least
+  int32_t* lowest;  // receives the minimum of itself and of each task's negative indices
 };
 RangeKernel<CheckArgs> check_kernel();
 

@@ -19,7 +19,7 @@ using indice_convolution::Args;
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 
-// The parameters that the operator and its query share; the query has no data.
+// The parameters shared by the operator and its query; the query has no data.
 struct Params {
   const TensorDescriptor *features_desc, *filters_desc, *indice_pairs_desc, *features_out_desc;
   const int64_t* indice_num;
@@ -28,7 +28,8 @@ struct Params {
   void* features_out = nullptr;
 };
 
-// The dimensions of a filter layout: those of the channels, and the first of the three of an offset.
+// The dimensions of a filter layout: the dimensions of the channels, and the first of the three dimensions of an
+// offset.
 struct FilterDims {
   int co, ci, depth;
 };
@@ -52,7 +53,7 @@ void check_filters(const TensorDescriptor& filters) {
   indice_convolution::check_filter_bytes("filters", byte_count(filters));
 }
 
-// Declares and checks what the operator and its query share.
+// Declares and checks the arguments shared by the operator and its query.
 Args check(Call& call, const Params& params) {
   const TensorDescriptor* filters_desc = params.filters_desc;
   const auto layout = filters_desc == nullptr ? MLUOP_LAYOUT_ARRAY : filters_desc->layout;
@@ -101,7 +102,7 @@ Args check(Call& call, const Params& params) {
   check_pair_counts(args.indice_num, args.K, args.N);
 
   args.pair_count = sum_of_pairs(args.indice_num, args.K);
-  // The strides of the descriptor are arbitrary for dimensions of size 1.
+  // Dimensions of size 1 may have any stride in the descriptor.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();
     return std::accumulate(dims + dim + 1, dims + 5, int64_t{1}, std::multiplies<>());

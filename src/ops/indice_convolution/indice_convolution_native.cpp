@@ -14,8 +14,8 @@
 namespace mluop::indice_convolution::native {
 namespace {
 
-// The tile of the output, the features of a batch and the filters of an offset share the caches. Larger tiles gain
-// nothing.
+// The tile of the output, the features of a batch and the filters of an offset share the caches. Larger tiles are
+// not faster.
 constexpr int64_t kMaxTileBytes = 256 << 10;
 constexpr int64_t kMaxTileChannels = 1024;
 constexpr int kMaxShift = 12;
@@ -27,20 +27,20 @@ constexpr int64_t kPairsMultiple = 24;
 constexpr int64_t kMaxBatchPairs = 4 * kPairsMultiple;
 
 // Tiles for each task, and chunks of tiles: enough to divide the work evenly. Tiles of fewer than kMinRows rows do
-// not fill the blocks of the microkernel; with fewer than kMinPairs pairs of an offset, reading its filters takes
-// longer than multiplying by them: larger tiles then replace these, kSmallTilesPerTask for each task.
+// not fill the blocks of the microkernel. With fewer than kMinPairs pairs of an offset, reading its filters takes
+// longer than multiplying by them. In both cases larger tiles are used, kSmallTilesPerTask for each task.
 constexpr int64_t kTilesPerTask = 32;
 constexpr int64_t kMinRows = 16;
 constexpr int64_t kMinPairs = 16;
 constexpr int64_t kSmallTilesPerTask = 2;
 constexpr int kChunksPerTask = 32;
 
-// The largest number of tiles that read the same filters for which each tile packs them itself: the packed filters
-// then stay in L2. These tiles have few channels, whose filters share L2 with the sums.
+// Up to this many tiles that read the same filters, each tile packs them itself, so that the packed filters stay
+// in L2. Such tiles have few channels, whose filters share L2 with the sums.
 constexpr int64_t kMaxPackings = 2;
 constexpr int64_t kPackingChannels = 64;  // a multiple of NR of every microkernel
 
-// The input channels of a pair that are added in about the time of writing a row of a tile.
+// Writing a row of a tile costs about as much as adding this many input channels of a pair.
 constexpr int64_t kRowWriteCost = 6;
 
 struct Workspace {
@@ -59,7 +59,7 @@ int64_t bytes_moved(const Args& args) {
                    (static_cast<double>(args.K) * Ci + static_cast<double>(args.M)) * Co * element);
 }
 
-// Reduces the largest of a tile's buffers. Returns false if none can be reduced.
+// Reduces the largest buffer of a tile. Returns false if none can be reduced.
 bool shrink(Tiling& tiling, int64_t nr) {
   constexpr int kMinShift = 2;
   const bool more_sums = tiling.sum_count() > tiling.feature_count();
@@ -87,11 +87,11 @@ size_t tile_bytes(const Args& args, const Tiling& tiling) {
                         [&](auto element) { return bytes_of<Tile<decltype(element), float>>(tiling); });
 }
 
-// The limit of the sums of a tile.
+// Maximum bytes of the sums of a tile.
 int64_t max_tile_bytes() { return std::min(kMaxTileBytes, cache_sizes().l2 / 4); }
 
-// The shift of the tiles with the most rows, among tiles of `output_channels` channels that fit the caches, of
-// which there are at least `min_tiles`.
+// The shift of the tiles with the most rows, among at least `min_tiles` tiles of `output_channels` channels that
+// fit the caches.
 int highest_shift(const Args& args, int64_t output_channels, int64_t min_tiles) {
   const int64_t row_bytes = output_channels * int64_t{sizeof(float)};
   const int64_t channel_tiles = ceil_div(args.Co, output_channels);
@@ -103,8 +103,8 @@ int highest_shift(const Args& args, int64_t output_channels, int64_t min_tiles) 
   return shift;
 }
 
-// The elements that tiles read: the filters once for each tile of rows, the features of all pairs once for each
-// tile of channels.
+// Number of elements that tiles read: the filters once for each tile of rows, the features of all pairs once for
+// each tile of channels.
 double elements_read(const Args& args, const Tiling& tiling) {
   const auto filters = static_cast<double>(args.K) * static_cast<double>(args.Ci) * static_cast<double>(args.Co);
   const auto features = static_cast<double>(args.pair_count) * static_cast<double>(args.Ci);
@@ -112,8 +112,8 @@ double elements_read(const Args& args, const Tiling& tiling) {
          static_cast<double>(ceil_div(args.Co, tiling.output_channels)) * features;
 }
 
-// Chooses shift. Reduces output_channels if tiles of all channels are too small, and tiles of more rows and fewer
-// channels read less.
+// Chooses shift. Reduces output_channels if tiles of all channels are too small, or if tiles of more rows and
+// fewer channels read less.
 void divide_output(const Args& args, int task_dim, Tiling& tiling) {
   tiling.shift = highest_shift(args, tiling.output_channels, kTilesPerTask * task_dim);
   const int64_t pairs = args.pair_count / (args.K * row_tiles(args, tiling.shift));

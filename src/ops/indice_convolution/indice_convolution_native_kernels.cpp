@@ -38,8 +38,8 @@ using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
-// The products of panels of Panel, float or BFloat16, in vectors. Rows of features are a multiple of kRowStep
-// elements, columns of panels of kPanelStep, padded with zeros.
+// Multiplies panels of Panel, float or BFloat16, in vectors. Rows of features are padded with zeros to multiples
+// of kRowStep elements, columns of panels to multiples of kPanelStep.
 template <class Panel_>
 struct VectorProducts {
   using Panel = Panel_;
@@ -52,7 +52,7 @@ struct VectorProducts {
   }
 };
 
-// The same in tile registers.
+// Multiplies in tile registers.
 template <class Tiles>
 struct AmxProducts {
   using Panel = BFloat16;
@@ -93,7 +93,7 @@ void pack_filters(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Calls function(element, products) for the element type of the tensors and for how they are multiplied.
+// Calls function(element, products) with the element type of the tensors and the kind of products.
 template <class Function>
 auto dispatch_products(const Args& args, const Function& function) {
 #if MLUOP_HAS_BF16_MICROKERNEL
@@ -112,7 +112,7 @@ RangeKernel<PackArgs> select_pack(const Args& args) {
 }
 
 // Prefetches the input rows of a batch in `steps` steps: all prefetches at once would exceed the line fill buffers
-// and delay the loads that follow.
+// and delay subsequent loads.
 class RowPrefetcher {
  public:
   RowPrefetcher(const PairBatch& batch, const void* features, int64_t row_bytes, int64_t steps)
@@ -228,7 +228,7 @@ class Convolution {
   void copy_rows(const PairBatch& batch, int64_t input, int64_t width) {
     const PanelTag d;
     const int64_t whole = width / kPanelLanes * kPanelLanes;
-    // Local copies: members would be loaded again after each vector store, which may alias them.
+    // Local copies: members would be reloaded after each vector store, which may alias them.
     const T* const features = static_cast<const T*>(args_.features) + input;
     const int32_t* const inputs = batch.inputs;
     const int64_t count = batch.count, row_stride = args_.Ci, stride = args_.tiling.input_channels;
@@ -284,7 +284,7 @@ class Convolution {
   Tile<T, Panel>& tile_;
   Products& products_;
   const StreamWriter& stream_;
-  int64_t all_channels_;   // of the packed filters
+  int64_t all_channels_;   // channels of the packed filters
   int64_t channel_;        // the first output channel of the tile
   int64_t channels_;       // output channels of the tile
   int64_t packed_k_ = -1;  // the offset whose filters the tile has packed

@@ -17,8 +17,8 @@
 
 namespace mluop::indice_convolution::native {
 
-// Work items: pairs. Counts the pairs of each tile, except those with a negative index, and caches their runs.
-// Reports the first pair with an index out of bounds; the counts are then incomplete.
+// Work items: pairs. Counts the pairs of each tile, except pairs with a negative index, and caches their runs.
+// Reports the first pair with an index out of range; the counts are then incomplete.
 struct CountArgs : Args {
   PairsByOutputTile& pairs;
   FirstBadItem& first_bad;
@@ -31,35 +31,35 @@ struct SortArgs : Args {
 };
 RangeKernel<SortArgs> sort_kernel();
 
-// Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; or as
+// Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR], or as
 // bfloat16 [K][panels][Ci / 2][NR][2], with Ci rounded up to a step of the products. The last panel of an offset
-// has as many columns as whole vectors need, and is padded with zeros.
+// is padded with zeros to whole vectors of columns.
 struct PackArgs : Args {
   void* packed_filters;
 };
 RangeKernel<PackArgs> pack_kernel(const Args& args);
 
-// The sizes of a tile. Its pairs are multiplied in batches: pairs of one offset, whose output rows differ, so that
-// the sums of several can be in registers at the same time.
+// The sizes of a tile. Its pairs are multiplied in batches: pairs of one offset with distinct output rows, so that
+// the sums of several pairs can be in registers at the same time.
 struct Tiling {
   int64_t rows() const { return int64_t{1} << shift; }
   int64_t sum_count() const { return rows() * output_channels; }
   int64_t feature_count() const { return batch_pairs * input_channels; }
 
-  int shift;                // log2 of the rows of features_out
+  int shift;                // log2 of the rows of features_out of a tile
   int64_t output_channels;  // a multiple of NR of the microkernel
   int64_t batch_pairs;
-  int64_t input_channels;  // of the rows of a batch, a multiple of input_step
+  int64_t input_channels;  // input channels of a batch, a multiple of input_step
   int64_t input_step;      // whole vectors, or a step of tile registers
-  bool packs;              // tiles pack the filters that they multiply; else these are packed before
+  bool packs;              // tiles pack their filters; false: all filters are packed before
   bool copies_rows;        // input rows are converted, or padded to whole steps of the microkernel
   bool stream;             // the output bypasses the caches
 };
 
 // Copies of the indices of consecutive pairs of one tile and one offset.
 struct PairBuffers {
-  // Room for `max_pairs` pairs; whole vectors are stored to gathered_inputs. The buffers are one piece of NRAM, as
-  // each piece is padded.
+  // Room for `max_pairs` pairs; whole vectors are stored to gathered_inputs. The buffers are one allocation of
+  // NRAM, because each allocation is padded.
   PairBuffers(Arena& nram, int64_t max_pairs)
       : gathered_inputs(nram.take<int32_t>("pairs", {6 * max_pairs + kMaxLanes})),
         gathered_outputs(gathered_inputs + max_pairs + kMaxLanes),
@@ -68,17 +68,17 @@ struct PairBuffers {
         batch_of_pair(divided_outputs + max_pairs),
         batch_ends(batch_of_pair + max_pairs) {}
 
-  // Indices that are not contiguous in indice_pairs.
+  // Copies of indices that are not contiguous in indice_pairs.
   int32_t* gathered_inputs;
   int32_t* gathered_outputs;
-  // Indices of several batches, which are consecutive.
+  // Indices of several consecutive batches.
   int32_t* divided_inputs;
   int32_t* divided_outputs;
-  int32_t* batch_of_pair;  // [max_pairs], before the pairs are divided
+  int32_t* batch_of_pair;  // [max_pairs], used while pairs are divided
   int32_t* batch_ends;     // [batches]
 };
 
-// T: the element type of the tensors; Panel: that of the panels, float or BFloat16.
+// T: the element type of the tensors; Panel: the element type of the panels, float or BFloat16.
 template <class T, class Panel>
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
@@ -92,22 +92,22 @@ struct Tile {
         row_numbers(nram.take<int32_t>("row numbers", {copied_pairs})),
         output(nram.take<T>("rounded output", {Element16<T> ? tiling.batch_pairs : 0, tiling.input_channels})) {}
 
-  // Before the first use.
+  // Call it before the first use.
   void initialize() { std::iota(row_numbers, row_numbers + copied_pairs, 0); }
 
   float* sums;                 // [rows, output_channels]
   Panel* filters;              // [panels][Ci][NR], of one offset, if the tile packs them
-  int32_t* last_batch_of_row;  // [rows], of a BatchReader
-  PairBuffers buffers[2];      // of a BatchReader
+  int32_t* last_batch_of_row;  // [rows], memory of a BatchReader
+  PairBuffers buffers[2];      // memory of a BatchReader
 
   int64_t copied_pairs;
   Panel* features;       // [copied_pairs, input_channels], input rows
   int32_t* row_numbers;  // [copied_pairs], 0, 1, 2, ...
-  T* output;             // [batch_pairs, input_channels], some of the sums, rounded; Element16 only
+  T* output;             // [batch_pairs, input_channels], rounded sums; Element16 only
 };
 
-// Work items: tiles of the output, by channels, then by rows. Adds the products of the pairs of a tile, in their
-// order, and writes the sums to features_out.
+// Work items: tiles of the output, ordered by channels, then by rows. Adds the products of the pairs of a tile in
+// their order, and writes the sums to features_out.
 struct ConvolveArgs : Args {
   const PairsByOutputTile& pairs;
   const void* packed_filters;

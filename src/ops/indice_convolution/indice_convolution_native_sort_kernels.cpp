@@ -23,7 +23,7 @@ struct Segment {
   int shift;
 };
 
-// The tile of a skipped pair, and of one with an index out of bounds.
+// The tile number of a skipped pair, and of a pair with an index out of range.
 constexpr int32_t kSkipped = -1;
 constexpr int32_t kBad = -2;
 
@@ -39,7 +39,7 @@ HWY_INLINE int32_t tile_of(const Segment& segment, int64_t l) {
 HWY_INLINE int64_t match_tile(const Segment& segment, int64_t l, int64_t end, int32_t tile) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  // In unsigned arithmetic negative indices exceed every bound.
+  // As unsigned numbers, negative indices exceed every bound.
   const auto max_input = hn::Set(d, static_cast<uint32_t>(segment.max_input));
   const int64_t tile_end = (int64_t{tile} + 1) << segment.shift;
   const auto first_output = hn::Set(d, static_cast<uint32_t>(tile) << segment.shift);
@@ -56,8 +56,8 @@ HWY_INLINE int64_t match_tile(const Segment& segment, int64_t l, int64_t end, in
   return i - l;
 }
 
-// Calls visit(tile, run) for the runs of the pairs [begin, end); skipped pairs are in none. Stops at a pair with
-// an index out of bounds and returns its number; otherwise returns `end`.
+// Calls visit(tile, run) for the runs of the pairs [begin, end), which contain no skipped pairs. Stops at a pair
+// with an index out of range and returns its number; otherwise returns `end`.
 template <class Visit>
 HWY_INLINE int64_t for_each_run(const Args& args, const PairsByOutputTile& pairs, int64_t begin, int64_t end,
                                 Visit visit) {

@@ -1,4 +1,4 @@
-// Indice convolution: the rule that the operators share beyond those of index pairs.
+// Indice convolution: the rule shared by the operators beyond the rules for index pairs.
 #pragma once
 
 #include <cstdint>

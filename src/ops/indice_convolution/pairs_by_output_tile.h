@@ -1,7 +1,7 @@
 // Indice convolution: the index pairs of all offsets, checked and sorted by tile of the output.
 //
-// Consecutive pairs tend to be of one tile, so runs of them are sorted, not single pairs. Cost: 5 bytes a pair of
-// workspace; 4 bytes for each task and tile, and for each offset, of scratch memory.
+// Consecutive pairs tend to belong to one tile, so runs of pairs are sorted instead of single pairs. Cost: 5 bytes
+// a pair of workspace; 4 bytes for each task and tile, and for each offset, of scratch memory.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace mluop::indice_convolution::native {
 
-// The pairs [pair, pair + count): of one offset and one tile, none of them skipped.
+// The pairs [pair, pair + count), all of one offset and one tile and none skipped.
 struct Run {
   int32_t pair, count;
 };
 
-// A run is encoded in one word, or in two where it has more than one pair: never in more words than pairs.
+// A run is encoded in one word, or in two if it has more than one pair: never in more words than pairs.
 constexpr int64_t kMaxRunWords = 2;
 
 // Returns the end of the words written.
@@ -45,9 +45,9 @@ struct RunBuffers {
   int32_t* cached;
 };
 
-// The runs that a task has cached while it counted: it sorts these without reading their pairs again.
+// The runs that a task cached while counting, which it sorts without reading their pairs again.
 struct RunCache {
-  int32_t words_end;   // in cached_runs
+  int32_t words_end;   // end of the words in cached_runs
   int32_t first_pair;  // the first pair that is not in a cached run
 };
 
@@ -66,7 +66,7 @@ struct PairsByOutputTile {
         sorted_runs(runs.sorted),
         cached_runs(runs.cached) {}
 
-  // After construction over memory: sets first_pairs.
+  // Sets first_pairs. Call it after construction over memory.
   void initialize(const Args& args) {
     first_pairs[0] = 0;
     for (int64_t k = 0; k < args.K; ++k) {
@@ -79,7 +79,7 @@ struct PairsByOutputTile {
 
   int shift;             // log2 of the rows of a tile
   CountingSort sort;     // of pairs, in buckets that are tiles
-  int32_t* first_pairs;  // [K + 1], the number of the first pair of an offset
+  int32_t* first_pairs;  // [K + 1], first pair of each offset
   RunCache* caches;      // [sort.task_dim]
   int32_t* sorted_runs;  // [pair_count], runs by tile, each at the position of its first pair
   int32_t* cached_runs;  // [pair_count / kPairsPerCachedRun]; a task that counts the pairs [p, q) has the words

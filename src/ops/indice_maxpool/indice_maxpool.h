@@ -1,7 +1,8 @@
 // Indice max pooling: the algorithm and the arguments of both operators.
 //
 // Letters: N rows of features, M rows of features_out, C channels, K offsets. Forward pools the inputs of each
-// output; backward exchanges inputs and outputs of the pairs, so that it adds the outputs of each input.
+// output; backward exchanges the inputs and outputs of the pairs and adds the gradients of the outputs of each
+// input.
 #pragma once
 
 #include <cstdint>

@@ -11,13 +11,13 @@
 namespace mluop::indice_maxpool::native {
 namespace {
 
-// The bytes that are moved in the time of sorting a pair.
+// Cost of sorting a pair, in bytes of memory traffic.
 constexpr int64_t kPairBytes = 16;
-// The cost of writing a row, relative to reading one of a pair.
+// Cost of writing a row, relative to reading the row of a pair.
 constexpr int64_t kWriteCost = 2;
 
 // Calls visit(row, input) for the pairs [begin, end) that are not skipped. Stops at a pair with an index out of
-// bounds and returns its number; otherwise returns `end`.
+// range and returns its number; otherwise returns `end`.
 template <class Visit>
 int64_t for_each_pair(const IndexPairs& pairs, int64_t begin, int64_t end, const Visit& visit) {
   int64_t first = 0, k = 0;

@@ -29,7 +29,7 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
       auto max = hn::Zero(d);
       for (int32_t i = starts[row]; i < starts[row + 1]; ++i) {
         const auto feature = load_f32(d, features + args.sorted.inputs[i] * C + c);
-        // Not Max(), which has other rules for NaN and -0.
+        // Not Max(), which treats NaN and -0 differently.
         max = hn::IfThenElse(hn::Gt(feature, max), feature, max);
       }
       store_f32(max, d, static_cast<T*>(args.features_out) + row * C + c);

@@ -21,8 +21,8 @@ struct SortedPairs {
   int32_t* inputs;    // [pair_count]
 };
 
-// Work items: pairs. The first counts those of each row, the second sorts. Pairs with a negative index are
-// skipped; others out of bounds are reported by the first.
+// Work items: pairs. The first kernel counts the pairs of each row, the second sorts them. Pairs with a negative
+// index are skipped; the first kernel reports other indices out of range.
 struct SortArgs : PooledRows {
   SortedPairs& sorted;
   FirstBadItem& first_bad;

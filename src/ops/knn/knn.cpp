@@ -1,8 +1,7 @@
-// mluOpOmpKnn and its workspace query: entries and checks.
-// Start with the entry at the end of this file, then run() in knn_native.cpp. The kernels: separate() in
-// primitives/geometry/point_planes.cpp; probe() and search() in knn_native_kernels.cpp, which use Center, which
-// compares vectors of points, the functions above them, and NeighborHeap (neighbor_heap.h) where distances are
-// equal; those of primitives/geometry/point_grid.cpp.
+// mluOpOmpKnn and its workspace query: entries and checks. Start with the entry at the end of this file, then
+// run() in knn_native.cpp. The kernels: separate() in primitives/geometry/point_planes.cpp; probe() and search()
+// in knn_native_kernels.cpp, which use Center (compares vectors of points), the functions above them, and
+// NeighborHeap (neighbor_heap.h) where distances are equal; the kernels of primitives/geometry/point_grid.cpp.
 #include "ops/knn/knn.h"
 #include "mlu_op_omp.h"
 
@@ -18,7 +17,7 @@ void declare_inputs(Call& call, int k, const TensorDescriptor* xyz_desc, const v
   call.input("new_xyz", new_xyz_desc, new_xyz, MLUOP_DTYPE_FLOAT, kAnyLayout, {B, kAny, 3});
 }
 
-// Checks what the operator and its query require.
+// Checks the arguments shared by the operator and its query.
 void check(Call& call, int k, const TensorDescriptor* xyz_desc) {
   call.check_pointers();
   require(kMinK <= k && k <= kMaxK, MLUOP_STATUS_BAD_PARAM, "k is ", k, ", expected ", kMinK, " to ", kMaxK);

@@ -13,10 +13,9 @@ namespace mluop::knn {
 // The limits of k.
 inline constexpr int kMinK = 1, kMaxK = 100;
 
-// What a row has in the places of neighbors that there are not: index 0 and this squared distance. Only points
-// that are nearer are neighbors.
+// Missing neighbors have index 0 and this squared distance in a row. Only nearer points are neighbors.
 inline constexpr float kNoNeighbor = 1e10F;
-// The largest distance of a neighbor: the unit in its last place is 1024.
+// The largest distance of a neighbor: its unit in the last place is 1024.
 inline constexpr float kMaxDistance = kNoNeighbor - 1024;
 
 // The sizes of a call, and of its workspace query.

@@ -14,38 +14,38 @@
 namespace mluop::knn::native {
 namespace {
 
-// The bytes that are moved in the time of a step: a center with a point, and the choice of the nearest.
+// Cost of each step, in bytes of memory traffic: comparing a center with a point; selecting the nearest points.
 constexpr int64_t kCompareBytes = 4;
 constexpr int64_t kSelectBytes = 4096;
 
-// Equal distances cost more.
+// Many chunks, because centers with equal distances cost more.
 constexpr int64_t kChunksPerTask = 16;
 
-// Groups of points whose distances are kept in L1; more gain nothing.
+// Groups of points whose distances are kept in L1; more do not help.
 constexpr int64_t kMaxTileGroups = 32;
 
-// With fewer centers of a batch, points of a batch or cells of a batch, a grid does not pay.
+// With fewer centers, points or cells of a batch, a grid does not pay off.
 constexpr int64_t kMinCenters = 256;
 constexpr int64_t kMinPoints = 1024;
 constexpr int64_t kMinCells = 27;
 
-// The probes of all batches, and the fewest of a batch.
+// Number of probes of all batches, and the minimum for a batch.
 constexpr int64_t kProbes = 32, kMinBatchProbes = 8;
 
-// Half the probes have k + 1 neighbors within the radius that is searched first, and a margin.
+// Half of the probes have k + 1 neighbors within the radius that is searched first; this factor is the margin.
 constexpr float kRadiusMargin = 1.1F;
 
-// Below this many candidates for each of the k + 1 nearest, most searches would be repeated.
+// With fewer candidates for each of the k + 1 nearest, most searches would be repeated.
 constexpr int64_t kMinCandidates = 2;
 
-// A search of more candidates costs more than comparisons with all points: a part of these, and a number for each
-// neighbor, as the choice of the nearest takes longer among all points.
+// A search of more candidates than this costs more than comparing all points: a fraction of the points, plus a
+// number for each neighbor, because selecting the nearest takes longer among all points.
 constexpr int64_t kMaxCandidatePart = 4, kSelectCandidates = 8;
 
-// Points that are compared in the time of finding a run. Up to 9 x 9 are worth a try.
+// Points compared at the cost of finding a run. Up to 9 x 9 runs are worth a try.
 constexpr int64_t kRunPoints = 128, kMinRuns = 81;
 
-// A grid that serves less than this part of the probes is not used.
+// A grid that serves less than this fraction of the probes is not used.
 constexpr int64_t kMinServedPart = 2;
 
 Probes choose_probes(const Args& args) {
@@ -62,7 +62,7 @@ struct GridMemory {
         grid(arena, planes, task_dim) {}
 
   float* distances;          // [B, probes.count]
-  float* ordered_distances;  // the same, up to their median
+  float* ordered_distances;  // distances, ordered up to their median
   PointGrid grid;
 };
 
@@ -88,8 +88,8 @@ bool grid_pays(const SearchArgs& args, const PointGrid& grid) {
   return served >= probes / kMinServedPart;
 }
 
-// Chooses the radius of the first search, by the probes, and sorts the points into cells of that side. Sets
-// args.grid if that pays.
+// Chooses the radius of the first search from the probes, and sorts the points into cells with this side. Sets
+// args.grid if that pays off.
 void choose_grid(Context& context, const GridMemory& memory, SearchArgs& args) {
   const float distance = median_distance(memory, args.B * args.probes.count) * kRadiusMargin;
   if (!(distance <= kMaxDistance)) return;
@@ -97,7 +97,7 @@ void choose_grid(Context& context, const GridMemory& memory, SearchArgs& args) {
   args.min_candidates = kMinCandidates * (args.k + 1);
   args.max_candidates = args.N / kMaxCandidatePart + kSelectCandidates * args.k;
   args.max_runs = std::clamp(args.N / kRunPoints, kMinRuns, NearRuns::kMaxRuns);
-  // Sides above the radius: a search extends over 3 cells.
+  // Sides exceed the radius, so that a search extends over 3 cells.
   const float side = PointGrid::coordinate_radius(distance) * (1 + 0x1p-10F);
   if (choose_cells(context, memory.grid, side) < kMinCells * args.B) return;
   sort_points(context, memory.grid);
@@ -127,7 +127,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   separate_coordinates(context, planes, MLUOP_DTYPE_FLOAT, args.xyz);
   SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0, 0};
   std::optional<GridMemory> memory;
-  // Probes write their rows: what may fail comes before.
+  // Probes write their rows, so anything that may fail comes before.
   call.log_detail("native, taskDim ", task_dim);
   if (with_probes) {
     memory.emplace(arena, planes, task_dim, probes);

@@ -25,19 +25,20 @@ constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
 constexpr int64_t kGroupPoints = PointPlanes::kGroupPoints;
 constexpr int64_t kVectors = kGroupPoints / kLanes;
-// The k + 1 least of as many minima bound the k + 1 nearest points.
+// The k + 1 least of at least as many minima bound the k + 1 nearest points.
 static_assert(kMaxK < kGroupPoints);
 static_assert(kLanes <= PointGrid::kPadding);
 
-// With fewer candidates past the (k + 1)-th, it takes longer to drop than to sort them.
+// With fewer candidates past the (k + 1)-th, dropping them takes longer than sorting them.
 constexpr int64_t kMaxSurplus = 24;
 
-// Searches of a center in the grid. Where neighbors are missing, the squared radius grows as candidates should,
-// to this many for each of the k + 1: where points fill the space, 4.2 of the 27 cells are in the ball.
+// Maximum number of searches of a center in the grid. Where neighbors are missing, the squared radius grows with
+// the number of candidates wanted, this many for each of the k + 1: where points fill the space, 4.2 of the 27
+// cells are in the ball.
 constexpr int64_t kMaxSearches = 6;
 constexpr float kWantedCandidates = 6, kMinGrowth = 2, kMaxGrowth = 8;
 
-// No number of candidates.
+// Not a number of candidates: the result is unknown.
 constexpr int64_t kUnknown = -2;
 
 class Center {
@@ -61,7 +62,7 @@ class Center {
     return distances(hn::Load(d, x_ + n), hn::Load(d, y_ + n), hn::Load(d, z_ + n));
   }
 
-  // Those of the points of these coordinates.
+  // The squared distances of the points with these coordinates.
   HWY_INLINE V distances(V x, V y, V z) const {
     return mluop::HWY_NAMESPACE::squared_length<float>(D(), hn::Sub(cx_, x), hn::Sub(cy_, y), hn::Sub(cz_, z));
   }
@@ -73,7 +74,7 @@ class Center {
   const float *x_, *y_, *z_;
 };
 
-// Returns what k + 1 of the distances, and few more, do not exceed; `limit` if that is less. count: whole vectors.
+// Returns a bound that k + 1 of the distances, and few more, do not exceed; at most `limit`. count: whole vectors.
 HWY_INLINE float bound_least(const float* distances, int64_t count, int64_t k, float limit) {
   const D d;
   const auto count_within = [&](uint32_t bits) {
@@ -83,7 +84,7 @@ HWY_INLINE float bound_least(const float* distances, int64_t count, int64_t k, f
       within += hn::CountTrue(d, hn::Le(hn::Load(d, distances + i), most));
     return static_cast<int64_t>(within);
   };
-  // Bisects: numbers that are not negative have the order of their bits.
+  // Bisects: non-negative numbers have the order of their bits.
   uint32_t low = 0, high = std::bit_cast<uint32_t>(limit);
   if (count_within(high) <= k) return limit;
   while (high - low > 1) {
@@ -95,8 +96,8 @@ HWY_INLINE float bound_least(const float* distances, int64_t count, int64_t k, f
   return std::bit_cast<float>(high);
 }
 
-// to[0, count) = the distances of whole groups of points from n on. Returns what k + 1 of them or more do not
-// exceed, a bound of the least distances of each kGroupPoints-th point; `limit` if that is less.
+// to[0, count) = the distances of whole groups of points from n on. Returns a bound that at least k + 1 of them do
+// not exceed: a bound of the least distances of each kGroupPoints-th point, at most `limit`.
 HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t k, float limit, float* to) {
   const D d;
   V minima[kVectors];
@@ -108,7 +109,7 @@ HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t
       const int64_t at = first + v * kLanes;
       const V distances = center.distances(n + at);
       hn::Store(distances, d, to + at);
-      // Comparisons are false for NaN.
+      // Comparisons with NaN are false.
       minima[v] = hn::IfThenElse(hn::Lt(distances, minima[v]), distances, minima[v]);
     }
   }
@@ -117,8 +118,8 @@ HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t
   return bound_least(least, kGroupPoints, k, limit);
 }
 
-// Appends the points of the tile, which starts with point `first`, whose distances are at most `limit` to the
-// `before` candidates. Returns their number; if that exceeds kMaxTileCandidates, not all are there.
+// Appends the points of the tile whose distances are at most `limit` to the `before` candidates; the tile starts
+// with point `first`. Returns the number of candidates; if it exceeds kMaxTileCandidates, some are missing.
 HWY_INLINE int64_t collect(const SearchTile& tile, int64_t first, int64_t count, float limit, int64_t before) {
   const D d;
   const Di di;
@@ -130,7 +131,7 @@ HWY_INLINE int64_t collect(const SearchTile& tile, int64_t first, int64_t count,
       const auto is_near = hn::Le(distances, most);
       if (hn::AllFalse(d, is_near)) continue;
       const int64_t at = before + found;
-      // CompressStore is slow on AMD.
+      // Not CompressStore, which is slow on AMD.
       hn::StoreU(hn::Compress(distances, is_near), d, tile.candidates.distances + at);
       const auto indices = hn::Iota(di, static_cast<int32_t>(first + i));
       hn::StoreU(hn::Compress(indices, hn::RebindMask(di, is_near)), di, tile.candidates.indices + at);
@@ -140,8 +141,8 @@ HWY_INLINE int64_t collect(const SearchTile& tile, int64_t first, int64_t count,
   return found;
 }
 
-// Sorts the `count` candidates by distance and keeps the first `most`. Returns their number; -1 if some of them
-// are at equal distances.
+// Sorts the `count` candidates by distance and keeps the first `most`. Returns their number, or -1 if some have
+// equal distances.
 HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_t most) {
   const D d;
   const auto& [distances, indices] = tile.candidates;
@@ -157,7 +158,7 @@ HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_
     tile.sorted.distances[rank] = distances[i];
     tile.sorted.indices[rank] = indices[i];
   }
-  // Equal distances have the rank of the first one, and leave those of the others.
+  // Equal distances get the rank of the first one, which leaves the ranks of the others unset.
   if (std::find(tile.sorted.distances, tile.sorted.distances + kept, -1.0F) != tile.sorted.distances + kept) {
     return -1;
   }
@@ -166,8 +167,8 @@ HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_
   return kept;
 }
 
-// tile.candidates = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that
-// may be neighbors; -1 if some are at equal distances.
+// tile.candidates = the k + 1 nearest points, ascending. Returns their number: k + 1, or the number of all points
+// that may be neighbors; -1 if some have equal distances.
 HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, const SearchTile& tile) {
   const int64_t most = args.k + 1;
   int64_t nearest = 0;
@@ -189,7 +190,7 @@ HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, co
   return nearest;
 }
 
-// Keeps those of the `count` candidates whose distances are at most `limit`. Returns their number.
+// Keeps the candidates, among `count`, whose distances are at most `limit`. Returns their number.
 HWY_INLINE int64_t keep_within(const Candidates& candidates, int64_t count, float limit) {
   const D d;
   const Di di;
@@ -206,8 +207,8 @@ HWY_INLINE int64_t keep_within(const Candidates& candidates, int64_t count, floa
   return kept;
 }
 
-// Drops candidates that are not among the k + 1 nearest of `count`, until few more are left. Lowers `limit` to
-// what those that are dropped exceed. Returns the number left.
+// Drops candidates that are not among the k + 1 nearest of `count` until few more are left. Lowers `limit` below
+// the distances of dropped candidates. Returns the number left.
 HWY_INLINE int64_t drop_far(const Candidates& candidates, int64_t count, int64_t k, float& limit) {
   const int64_t padded = round_up(count, kLanes);
   std::fill(candidates.distances + count, candidates.distances + padded, std::numeric_limits<float>::infinity());
@@ -215,8 +216,8 @@ HWY_INLINE int64_t drop_far(const Candidates& candidates, int64_t count, int64_t
   return keep_within(candidates, count, limit);
 }
 
-// tile.candidates = the points of the runs whose distances are at most `limit`; without some that are not among
-// the k + 1 nearest. Returns their number; -1 if they are too many, as most are at equal distances.
+// tile.candidates = the points of the runs whose distances are at most `limit`, except some that are not among the
+// k + 1 nearest. Returns their number, or -1 if there are too many because most have equal distances.
 HWY_INLINE int64_t collect_near(const PointGrid& grid, const Center& center, const NearRuns& near, float limit,
                                 int64_t k, const SearchTile& tile) {
   const D d;
@@ -245,8 +246,8 @@ HWY_INLINE int64_t collect_near(const PointGrid& grid, const Center& center, con
   return found;
 }
 
-// The same as find_nearest(), by the points of the cells around the center; kUnknown if these do not tell or are
-// too many. Not inlined: the other loops keep their registers.
+// Like find_nearest(), from the points of the cells around the center; kUnknown if these do not suffice or are too
+// many. Not inlined, so that the other loops keep their registers.
 HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, const SearchTile& tile) {
   const auto wanted = kWantedCandidates * static_cast<float>(args.k + 1);
   float squared_radius = args.squared_radius;
@@ -259,7 +260,7 @@ HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, con
       rest -= near.candidates;
       const int64_t found = collect_near(*args.grid, center, near, squared_radius, args.k, tile);
       if (found < 0) return -1;
-      // Other points are farther than squared_radius, or than k + 1 of the candidates.
+      // All other points are farther than squared_radius, or than k + 1 of the candidates.
       if (found > args.k) return sort_candidates(tile, found, args.k + 1);
     }
     squared_radius *= std::clamp(wanted / static_cast<float>(near.candidates + 1), kMinGrowth, kMaxGrowth);
@@ -267,7 +268,7 @@ HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, con
   return kUnknown;
 }
 
-// Distances of which none are equal have one order.
+// Distinct distances have a unique order.
 HWY_INLINE void write_nearest(const Candidates& nearest, int64_t found, int64_t k, int32_t* idx, float* dist2) {
   const int64_t count = std::min(found, k);
   std::copy_n(nearest.indices, count, idx);
@@ -276,7 +277,7 @@ HWY_INLINE void write_nearest(const Candidates& nearest, int64_t found, int64_t 
   std::fill(dist2 + count, dist2 + k, kNoNeighbor);
 }
 
-// Shows all points to the heap that may enter it, in ascending order.
+// Passes all points that may enter the heap to it, in ascending order.
 HWY_INLINE void run_heap(const SearchArgs& args, const Center& center, int32_t* idx, float* dist2) {
   const D d;
   NeighborHeap heap(args.k);
@@ -295,7 +296,7 @@ HWY_INLINE void run_heap(const SearchArgs& args, const Center& center, int32_t* 
   heap.write_sorted(idx, dist2);
 }
 
-// Writes the row of a center, of which `found` candidates are the nearest.
+// Writes the row of a center whose nearest points are the `found` candidates.
 HWY_INLINE void write_row(const SearchArgs& args, int64_t item, const Center& center, const SearchTile& tile,
                           int64_t found) {
   int32_t* const idx = args.idx + item * args.k;

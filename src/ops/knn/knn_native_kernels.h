@@ -12,9 +12,9 @@
 
 namespace mluop::knn::native {
 
-// The runs of the grid that include all points whose squared distance in fp32 is `squared_radius` at most.
+// The runs of the grid that include all points whose squared distance in fp32 is at most `squared_radius`.
 struct NearRuns {
-  // 25 x 25 rows of cells.
+  // At most 25 x 25 rows of cells.
   static constexpr int64_t kMaxRuns = 625;
 
   HWY_INLINE NearRuns(const PointGrid& grid, int64_t b, const float (&center)[3], float squared_radius,
@@ -29,20 +29,20 @@ struct NearRuns {
 
   Range runs[kMaxRuns];
   int64_t count;
-  int64_t candidates = 0;  // the points of the runs; the greatest number if there are too many runs
+  int64_t candidates = 0;  // points of the runs; the maximum of int64_t if there are too many runs
 };
 
 struct SearchArgs : Args {
   const PointPlanes& planes;  // of xyz
   int64_t tile_groups;
   Probes probes;
-  // [B, probes.count], the squared distance of the (k + 1)-th nearest point; infinity if it is not known.
+  // [B, probes.count], the squared distance of the (k + 1)-th nearest point; infinity if unknown.
   float* probe_distances;
   // Null: each center is compared with all points.
   const PointGrid* grid;
   // The points within this squared distance of a center are searched first.
   float squared_radius;
-  // A center with fewer points in the cells around it is searched in a greater radius; one with more than
+  // A center with fewer points in the cells around it is searched in a larger radius. A center with more than
   // max_candidates in all its searches, or more rows of cells than max_runs, is compared with all points.
   int64_t min_candidates, max_candidates, max_runs;
 };
@@ -50,7 +50,7 @@ struct SearchArgs : Args {
 // Work items: the probes of all batches. Writes their distances and their rows.
 RangeKernel<SearchArgs> probe_kernel();
 
-// Work items: centers. Writes their rows, except those of probes.
+// Work items: centers. Writes their rows, except the rows of probes.
 RangeKernel<SearchArgs> search_kernel();
 
 // Points of a tile that may be among the nearest. If there are more, most distances are equal.
@@ -61,7 +61,7 @@ struct Candidates {
       : distances(nram.take<float>("distances of candidates", {kCapacity})),
         indices(nram.take<int32_t>("indices of candidates", {kCapacity})) {}
 
-  // The k + 1 nearest of the tiles before, those of a tile, and a group more.
+  // The k + 1 nearest of earlier tiles, the candidates of a tile, and one more group.
   static constexpr int64_t kCapacity = kMaxK + 1 + kMaxTileCandidates + PointPlanes::kGroupPoints;
 
   float* distances;  // [kCapacity]
@@ -77,7 +77,7 @@ struct SearchTile {
         sorted(nram) {}
 
   int64_t points;
-  float* distances;  // [points], of a center
+  float* distances;  // [points], distances to a center
   Candidates candidates, sorted;
 };
 

@@ -1,5 +1,5 @@
-// The heap of the k nearest points as mmcv keeps it. Which of equal distances enter it, and in which order it
-// sorts them, is part of the operator's definition.
+// The heap of the k nearest points, as mmcv keeps it. The definition of the operator includes which of several
+// equal distances enter it, and the order in which it sorts them.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class NeighborHeap {
     sift_down(k_);
   }
 
-  // Sorts the distances, which are a heap no longer, and writes the row of a center.
+  // Sorts the distances, which are then no longer a heap, and writes the row of a center.
   void write_sorted(int32_t* idx, float* dist2) {
     for (int64_t last = k_ - 1; last > 0; --last) {
       exchange(0, last);
@@ -37,8 +37,8 @@ class NeighborHeap {
   }
 
  private:
-  // Exchanges the root of the first `count` with the larger child, the left one of equal ones, until it is larger
-  // than both.
+  // Exchanges the root of the first `count` entries with its larger child (ties: the left) until it is larger than
+  // both children.
   void sift_down(int64_t count) {
     int64_t root = 0;
     for (int64_t child = 1; child < count; child = 2 * root + 1) {

@@ -18,7 +18,7 @@ struct Data {
   void* im;
 };
 
-// Declares the tensors, and checks all but the workspace and the values of the masks.
+// Declares the tensors and checks everything except the workspace and the values of the masks.
 void check_arguments(Call& call, const Descriptors& desc, const Data& data) {
   const mluOpDataType_t dtype = dtype_of(desc.col);
   const int64_t channels = dim_of(desc.col, 0), mask_cnt = dim_of(desc.col, 1);

@@ -1,7 +1,7 @@
 // Masked col2im forward: the algorithm and the arguments of a call.
 //
 // Letters as in the design document: C channels, H rows and W columns of the image, masks. A plane is one channel
-// of the image. Elements are copied bit by bit: one implementation for 2 bytes and one for 4 serve half and float.
+// of the image. Elements are copied bit by bit: half and float use implementations for 2 and 4 bytes.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace mluop::masked_col2im_forward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// From the smallest to past the largest of the coordinates of `masks`, which are one or more.
+// From the smallest to past the largest coordinate of `masks`, which must not be empty.
 HWY_INLINE Range extent_of(const int32_t* coordinates, Range masks) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -36,7 +36,7 @@ HWY_INLINE Range extent_of(const int32_t* coordinates, Range masks) {
   return {low, high + 1};
 }
 
-// The first of `masks` that is outside the image.
+// The first mask of `masks` that is outside the image.
 int64_t first_outside(const Args& args, Range masks) {
   int64_t k = masks.begin;
   while (k < masks.end && args.has_row(args.mask_h_idx[k]) && args.has_column(args.mask_w_idx[k])) ++k;
@@ -48,7 +48,7 @@ bool precedes_next(const Args& args, int64_t k) {
   return h < next_h || (h == next_h && args.mask_w_idx[k] < args.mask_w_idx[k + 1]);
 }
 
-// Whether each of `masks` precedes the next one in row-major order.
+// Whether each mask of `masks` precedes the next in row-major order.
 HWY_INLINE bool ascend(const Args& args, Range masks) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -109,7 +109,7 @@ void index(const ExpandArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Vectors hold elements of 2 bytes in lanes of 4, too.
+// Lanes of 4 bytes are also used for elements of 2 bytes.
 using Pixels = hn::ScalableTag<uint32_t>;
 using Offsets = hn::RebindToSigned<Pixels>;
 
@@ -126,7 +126,7 @@ HWY_INLINE void store(hn::Vec<Pixels> v, uint16_t* to) {
   hn::StoreU(hn::DemoteTo(d, hn::BitCast(Offsets(), v)), d, to);
 }
 
-// Writes vectors of kPlanes planes, the first of them `to`, from as many rows of col, the first of them `from`.
+// Writes vectors of kPlanes planes from as many rows of col; `to` is the first plane, `from` the first row.
 template <int64_t kPlanes, class T>
 HWY_INLINE void expand_planes(const ExpandArgs& args, Range vectors, const T* HWY_RESTRICT from,
                               T* HWY_RESTRICT to) {
@@ -155,7 +155,7 @@ HWY_INLINE void expand_planes(const ExpandArgs& args, Range vectors, const T* HW
   }
 }
 
-// T: an unsigned integer of the size of an element.
+// T: an unsigned integer with the size of an element.
 template <class T>
 void expand(const ExpandArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t vectors = args.expansion.vectors;
@@ -196,11 +196,11 @@ MLUOP_EXPORT_KERNEL(index_kernel, index, ExpandArgs);
 
 RangeKernel<ExpandArgs> expand_kernel(int32_t element_size) { return MLUOP_DISPATCH(select_expand)(element_size); }
 
-// scatter() uses no vectors: one function for all instruction sets.
+// scatter() uses no vectors: all instruction sets share one function.
 namespace {
 
-// Writes the pixels `range` of kPlanes planes, the first of them `to`, from as many rows of col, the first of them
-// `from`. Rows are cleared just before the first chunk of masks that reaches them: with masks in row-major order,
+// Writes the pixels `range` of kPlanes planes from as many rows of col; `to` is the first plane, `from` the first
+// row. Rows are cleared just before the first chunk of masks that reaches them: with masks in row-major order,
 // they are then in L1.
 template <int64_t kPlanes, class T>
 void write_planes(const ScatterArgs& args, Range range, const T* from, T* to) {
@@ -236,7 +236,7 @@ void write_planes(const ScatterArgs& args, Range range, const T* from, T* to) {
   clear_until(range.end);
 }
 
-// T: an unsigned integer of the size of an element.
+// T: an unsigned integer with the size of an element.
 template <class T>
 void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t plane = args.plane();

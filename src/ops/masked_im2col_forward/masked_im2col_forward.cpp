@@ -11,9 +11,9 @@
 namespace mluop::masked_im2col_forward {
 namespace {
 
-// The parameters that operator and query share.
+// The parameters shared by the operator and its query.
 struct Parameters {
-  // The rows of data_col, unless the feature has no channels or the number exceeds int64_t.
+  // The number of rows of data_col; none if the feature has no channels or the number exceeds int64_t.
   std::optional<int64_t> row_count() const {
     const int64_t channels = dim_of(feature_desc, 1);
     return channels > 0 ? checked_product(channels, int64_t{kernel_h} * kernel_w) : std::nullopt;
@@ -21,7 +21,7 @@ struct Parameters {
 
   const TensorDescriptor *feature_desc, *mask_h_idx_desc, *mask_w_idx_desc, *data_col_desc;
   int kernel_h, kernel_w;
-  int pad_h = 0, pad_w = 0;  // not in the query
+  int pad_h = 0, pad_w = 0;  // unset in the query
 };
 
 // The data of the tensors; null in the query.
@@ -30,7 +30,7 @@ struct Data {
   void* data_col;
 };
 
-// Declares the tensors, and checks all but the workspace.
+// Declares the tensors and checks everything except the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const auto array = MLUOP_LAYOUT_ARRAY;
   const mluOpDataType_t dtype = dtype_of(p.feature_desc);
@@ -77,7 +77,7 @@ Args make_args(const Parameters& p, const Data& data) {
 
 bool uses_device_algorithm(const Call& call) { return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
 
-// The native algorithm has no workspace: it holds channels innermost in NRAM, a group at a time.
+// The native algorithm needs no workspace: it keeps channels innermost in NRAM, one group at a time.
 size_t workspace_bytes(const Call& call, const Args& args) {
   return uses_device_algorithm(call) ? device::workspace_bytes(args) : 0;
 }

@@ -22,7 +22,7 @@ struct Workspace {
 };
 
 // Tiles of this size stay in L2, and the pages of their rows in the TLB. A tile has several cache lines of each
-// row, which one access to the row's page fetches.
+// row, so that one access to the page of the row fetches all of them.
 constexpr int64_t kMaxTileRows = 256;
 constexpr int64_t kMaxTileColumns = 128;
 
@@ -63,7 +63,7 @@ void transpose_feature(Context& context, const Args& args, void* to) {
                             });
 }
 
-// [mask_cnt, kernel_h * kernel_w, C] to [C, kernel_h * kernel_w, mask_cnt]: a matrix for each kernel offset
+// [mask_cnt, kernel_h * kernel_w, C] to [C, kernel_h * kernel_w, mask_cnt]: one matrix for each kernel offset.
 void transpose_data_col(Context& context, const Args& args, const void* from) {
   const int64_t offsets = args.kernel_size();
   launch_transpose(context, {

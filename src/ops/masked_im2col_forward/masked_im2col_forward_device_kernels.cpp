@@ -34,8 +34,8 @@ template <class T>
 inline constexpr int64_t kSquare{16 / sizeof(T)};
 
 // to[j * to_stride + i] = from[i * from_stride + j] for i and j below kSquare. Interleaving the first half of the
-// vectors with the second rotates the bits of (row, column) by one; half as many steps as it has bits exchange the
-// two.
+// vectors with the second half rotates the bits of (row, column) by one; as many steps as half of these bits
+// exchange row and column.
 template <class T>
 HWY_INLINE void transpose_square(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   constexpr int64_t kCount = kSquare<T>;
@@ -71,7 +71,7 @@ void transpose_tile(const T* from, int64_t from_stride, int64_t rows, int64_t co
   }
 }
 
-// T: an unsigned integer of the size of an element.
+// T: an unsigned integer with the size of an element.
 template <class T>
 void transpose(const TransposeArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kBytes = sizeof(T);
@@ -121,7 +121,7 @@ RangeKernel<TransposeArgs> transpose_kernel(int32_t element_size) {
   return MLUOP_DISPATCH(select_transpose)(element_size);
 }
 
-// copy_windows() uses no vectors: one function for all instruction sets.
+// copy_windows() uses no vectors: all instruction sets share one function.
 namespace {
 
 int32_t load_coordinate(Task& task, const int32_t* coordinates, int64_t mask) {
@@ -130,7 +130,7 @@ int32_t load_coordinate(Task& task, const int32_t* coordinates, int64_t mask) {
   return coordinate;
 }
 
-// One strided copy from GDRAM to GDRAM: loaded and stored.
+// One strided copy from GDRAM to GDRAM, counted as loaded and stored.
 void copy_rows(Task& task, std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
                int64_t row_bytes, int64_t rows) {
   load_rows(task, to, to_stride, from, from_stride, row_bytes, rows);

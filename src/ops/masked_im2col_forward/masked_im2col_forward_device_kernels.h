@@ -10,19 +10,19 @@
 
 namespace mluop::masked_im2col_forward::device {
 
-// Work items: tiles of rows, times matrices, times segments of columns; tiles outermost, so that consecutive work
-// items read the same pages. Matrices have one size; each is transposed to rows of its own. Distances in elements.
+// Work items: (tile of rows, matrix, segment of columns), tiles outermost, so that consecutive work items read the
+// same pages. All matrices have one size; each is transposed to separate rows. Distances are in elements.
 struct TransposeArgs {
   int64_t segment_count() const { return ceil_div(columns, tile_columns); }
   int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * segment_count(); }
 
   int64_t matrices, rows, columns;
-  int64_t from_stride, from_row_stride;  // from a matrix to the next, from a row to the next
+  int64_t from_stride, from_row_stride;  // distances between matrices, and between rows
   int64_t to_stride, to_row_stride;
   int32_t element_size;  // 2 or 4
   const void* from;
   void* to;
-  int64_t tile_rows = 0, tile_columns = 0;  // the plan fits them to NRAM
+  int64_t tile_rows = 0, tile_columns = 0;  // chosen by the plan to fit NRAM
   bool stream;                              // the output bypasses the caches
 };
 RangeKernel<TransposeArgs> transpose_kernel(int32_t element_size);
@@ -35,7 +35,7 @@ struct TransposeTile {
         rows_of_matrix(nram.take<std::byte>("rows", {rows, row_stride})),
         columns_of_matrix(nram.take<std::byte>("columns", {columns, column_stride})) {}
 
-  // Whole cache lines, an odd number of them: a column of the tile then lies in all sets of L1.
+  // An odd number of whole cache lines, so that a column of the tile is spread over all sets of L1.
   static int64_t odd_lines(int64_t bytes) { return (ceil_div(bytes, kCacheLine) | 1) * kCacheLine; }
 
   int64_t row_stride, column_stride;  // in bytes

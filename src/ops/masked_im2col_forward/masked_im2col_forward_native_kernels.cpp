@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The output rows that a kernel fills for one kernel offset, one for each channel of a chunk: in the output, or in
-// NRAM, from which next() copies them. T: an unsigned integer of the size of an element.
+// NRAM, from where next() copies them. T: an unsigned integer with the size of an element.
 template <class T>
 class Rows {
  public:
@@ -27,7 +27,7 @@ class Rows {
   Rows(const GatherArgs& args, std::byte* buffer) : args_(args), buffer_(reinterpret_cast<T*>(buffer)) {}
 
   // Selects the rows of the first kernel offset of a tile. Rows in NRAM have space for every channel of a group
-  // and for whole lines of masks, rows in the output do not.
+  // and for whole lines of masks; rows in the output do not.
   void start(Range channels, Range masks) {
     channel_count_ = channels.size();
     mask_count_ = masks.size();
@@ -36,12 +36,13 @@ class Rows {
     out_ = static_cast<T*>(args_.data_col) + channels.begin * channel_stride_ + masks.begin;
   }
 
-  // The row of the first channel, and the distance to that of the next. A row has space for length() elements.
+  // The row of the first channel, and the distance between the rows of consecutive channels. A row has space for
+  // length() elements.
   T* data() const { return buffered_ ? buffer_ : out_; }
   int64_t stride() const { return buffered_ ? args_.tile_masks : channel_stride_; }
   int64_t length() const { return buffered_ ? round_up(mask_count_, line_masks(args_)) : mask_count_; }
 
-  // Completes the rows of a kernel offset and selects those of the next.
+  // Completes the rows of a kernel offset and selects the rows of the next offset.
   void next() {
     if (buffered_) {
       for (int64_t c = 0; c < channel_count_; ++c) {
@@ -71,7 +72,7 @@ class Rows {
   T* out_ = nullptr;
 };
 
-// Channels of a group; also the pixels that pack_pixels() packs.
+// Channels of a group; also the number of pixels that pack_pixels() packs.
 template <class T>
 inline constexpr int64_t kGroup = kPixelBytes / static_cast<int64_t>(sizeof(T));
 
@@ -102,8 +103,8 @@ HWY_INLINE void unpack_pixels(const std::byte* base, const int32_t* offsets, T* 
 #else
 
 // Transposes the matrices that the vectors hold in each 16 bytes: element e of vector r becomes element r of
-// vector e. Interleaving the first half of the vectors with the second rotates the bits of the number (r, e) by
-// one; half as many steps as it has bits exchange r and e.
+// vector e. Interleaving the first half of the vectors with the second half rotates the bits of (r, e) by one; as
+// many steps as half of these bits exchange r and e.
 template <class T, class D>
 HWY_INLINE void transpose(D d, hn::Vec<D> (&v)[kGroup<T>]) {
   constexpr int64_t kCount = kGroup<T>;
@@ -164,7 +165,7 @@ HWY_INLINE void pack_row(const T* const (&planes)[kGroup<T>], int64_t first, int
   int64_t p = 0;
   for (; p + kGroup<T> <= count; p += kGroup<T>) pack_pixels(planes, first + p, packed + p * kGroup<T>);
   if (p == count) return;
-  // The last pixels overlap those before, with the same values.
+  // The last pixels overlap earlier pixels, with the same values.
   p = count - kGroup<T>;
   pack_pixels(planes, first + p, packed + p * kGroup<T>);
 }
@@ -179,7 +180,7 @@ void pack_planes(const Args& args, const PackedPlane& plane, Range channels, std
     const int64_t channel = channels.begin + std::min(c, channels.size() - 1);
     planes[c] = static_cast<const T*>(args.feature) + channel * plane_size;
   }
-  // Without zeros between them, all rows are one.
+  // Without zeros between them, all rows form one row.
   const bool joined = plane.row_pixels == args.width;
   const int64_t rows = joined ? 1 : args.height;
   const int64_t row_size = joined ? plane_size : args.width;
@@ -189,14 +190,14 @@ void pack_planes(const Args& args, const PackedPlane& plane, Range channels, std
   }
 }
 
-// The masks whose offsets in the packed planes are known. They are the same for every group: a task that has space
-// for all its masks locates them once.
+// The masks whose offsets in the packed planes are known. The offsets are the same for every group: a task with
+// space for all its masks locates them once.
 class LocatedMasks {
  public:
   LocatedMasks(int32_t* offsets, int64_t capacity) : offsets_(offsets), capacity_(capacity) {}
 
-  // The offsets of a tile's masks. Where they are not known, locates as many masks from the first of the tile up
-  // to mask `end` as there is space for.
+  // The offsets of the masks of a tile. If they are unknown, locates masks from the first of the tile on, up to
+  // mask `end`, as far as there is space.
   const int32_t* locate(const Args& args, const PackedPlane& plane, Range tile, int64_t end) {
     if (tile.begin < masks_.begin || tile.end > masks_.end) {
       masks_ = {tile.begin, std::min(end, tile.begin + capacity_)};
@@ -204,7 +205,7 @@ class LocatedMasks {
         offsets_[k] = plane.offset(args, args.mask_h_idx[masks_.begin + k] - args.pad_h,
                                    args.mask_w_idx[masks_.begin + k] - args.pad_w);
       }
-      // Lines are gathered whole: masks past the last read zeros.
+      // Whole lines are gathered: masks past the last read zeros.
       std::fill(offsets_ + masks_.size(), offsets_ + round_up(masks_.size(), line_masks(args)), 0);
     }
     return offsets_ + (tile.begin - masks_.begin);
@@ -216,14 +217,14 @@ class LocatedMasks {
   Range masks_{};
 };
 
-// rows[c * stride + k] = channel c of the pixel at base + offsets[k], for `length` masks, kUnpackedMasks or more.
+// rows[c * stride + k] = channel c of the pixel at base + offsets[k], for `length` masks, at least kUnpackedMasks.
 template <class T>
 HWY_INLINE void fill_rows(const std::byte* base, const int32_t* offsets, int64_t length, T* rows, int64_t stride) {
   constexpr int64_t kMasks = kUnpackedMasks<T>;
   int64_t k = 0;
   for (; k + kMasks <= length; k += kMasks) unpack_pixels(base, offsets + k, rows + k, stride);
   if (k == length) return;
-  // The last masks overlap those before, with the same values.
+  // The last masks overlap earlier masks, with the same values.
   k = length - kMasks;
   unpack_pixels(base, offsets + k, rows + k, stride);
 }

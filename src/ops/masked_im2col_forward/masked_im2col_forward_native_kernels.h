@@ -1,7 +1,7 @@
 // Masked im2col forward, native algorithm: work items, arguments, NRAM and range kernels.
 //
 // A work item is a group of channels, whose elements at one pixel fill kPixelBytes, times a line of masks, which
-// fill a cache line of an output row; groups outermost. With one group this is the document's split of masks.
+// fill a cache line of an output row; groups outermost. With one group this equals the document's split of masks.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ struct Chunk {
   Range masks;
 };
 
-// Calls visit(chunk) for the work items in [begin, end) of each group. Tasks divide groups before masks because a
-// task that has whole groups writes whole output rows and is the only one to read its planes.
+// Calls visit(chunk) for the work items in [begin, end) of each group. Tasks divide groups before masks, because a
+// task with whole groups writes whole output rows and is the only reader of its planes.
 template <class Visit>
 void for_each_chunk(const Args& args, int64_t begin, int64_t end, const Visit& visit) {
   const int64_t lines = line_count(args);
@@ -53,9 +53,9 @@ struct GatherArgs : Args {
   bool stream;            // the output bypasses the caches
 };
 
-// Packs the planes of a group into NRAM (PackedPlane), so that one load fetches a pixel of all its channels,
-// inside the feature or outside, and transposes pixels to output rows in registers. Pays where the masks cover a
-// large part of the feature.
+// Packs the planes of a group into NRAM (PackedPlane), so that one load fetches all channels of a pixel inside or
+// outside the feature, and transposes pixels to output rows in registers. Pays off where the masks cover a large
+// part of the feature.
 RangeKernel<GatherArgs> packed_kernel(int32_t element_size);
 
 // Reads the feature element by element: for planes that do not fit NRAM and for few masks.
@@ -68,29 +68,29 @@ RangeKernel<GatherArgs> direct_kernel(int32_t element_size);
 //   H rows: kernel_w - 1 zeros, W pixels
 //   kernel_h - 1 rows of zeros, and kernel_w - 1 zeros
 //
-// The zeros before a row also follow the row above it. Distances between the pixels of a mask are the same for
-// every mask that touches the feature. A mask that does not touch it reads zeros, as one at offset 0 does.
+// The zeros before a row also follow the row above it. The distances between the pixels of a mask are the same for
+// every mask that touches the feature. A mask that does not touch it reads zeros, as a mask at offset 0 does.
 struct PackedPlane {
   explicit PackedPlane(const Args& args)
       : row_pixels(args.width + args.kernel_w - 1),
         first_pixel(args.kernel_h * row_pixels + args.kernel_w - 1),
         pixel_count((args.height + 2 * args.kernel_h - 1) * row_pixels + args.kernel_w - 1) {}
 
-  // Whether every offset fits int32: a precondition of the constructor.
+  // Whether every offset fits int32; the constructor requires it.
   static bool representable(const Args& args) {
     constexpr int64_t kMaxPixels = std::numeric_limits<int32_t>::max() / kPixelBytes;
     const auto bound = checked_product(args.height + 2 * args.kernel_h, args.width + 2 * args.kernel_w);
     return bound && *bound <= kMaxPixels;
   }
 
-  // The offset, in bytes, of the upper left pixel of a mask: row h and column w of the feature.
+  // The offset in bytes of the upper left pixel of a mask: row h and column w of the feature.
   int32_t offset(const Args& args, int64_t h, int64_t w) const {
     const bool touches = h > -args.kernel_h && h < args.height && w > -args.kernel_w && w < args.width;
     return touches ? static_cast<int32_t>((first_pixel + h * row_pixels + w) * kPixelBytes) : 0;
   }
 
   int64_t row_pixels;   // from a pixel to the pixel below it
-  int64_t first_pixel;  // of the feature
+  int64_t first_pixel;  // first pixel of the feature
   int64_t pixel_count;
 };
 
@@ -102,7 +102,7 @@ struct PackedBuffers {
         rows(nram.take<std::byte>("rows", {tile_masks, kPixelBytes})) {}
 
   std::byte* pixels;  // [pixel_count, group_channels] elements of the feature
-  int32_t* offsets;   // [located_masks], of the upper left pixel of a mask in `pixels`
+  int32_t* offsets;   // [located_masks], offset of the upper left pixel of a mask in `pixels`
   std::byte* rows;    // [group_channels, tile_masks] elements of the output
 };
 
@@ -112,7 +112,7 @@ struct DirectBuffers {
       : positions(nram.take<int64_t>("positions", {tile_masks})),
         rows(nram.take<std::byte>("rows", {tile_masks, kPixelBytes})) {}
 
-  int64_t* positions;  // [tile_masks], of the pixel of a mask in a plane
+  int64_t* positions;  // [tile_masks], position of the pixel of a mask in a plane
   std::byte* rows;     // [group_channels, tile_masks] elements of the output
 };
 

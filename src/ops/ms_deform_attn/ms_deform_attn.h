@@ -19,7 +19,7 @@ struct Sizes {
 
 // The inputs of both operators, checked.
 struct Inputs : Sizes {
-  // The place of a query and a head among those of all batches.
+  // The index of (batch, query, head).
   int64_t place(int64_t b, int64_t q, int64_t head) const { return (b * Q + q) * M + head; }
   // The values of the head of a place, at the first key.
   const float* head_of(int64_t place) const { return value + (place / M / Q * K * M + place % M) * D; }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kElement = sizeof(float);
 
-// Bytes that the samples of all queries read: four rows each. Throws Failure if those of all tensors overflow.
+// Bytes that the samples of all queries read: four rows each. Throws Failure if the bytes of all tensors overflow.
 int64_t traffic(const Inputs& args) {
   const int64_t keys = args.B * args.K * args.M * args.D, places = args.B * args.Q * args.M;
   total_bytes(
@@ -29,8 +29,8 @@ void fit(const Context& context, const Inputs& args) {
   fit_tile(context, 1, [&](int64_t) { return bytes_of<Tile>(args); });
 }
 
-// The channels of a work item of scatter(): all of a head, or whole cache lines where heads are too few for the
-// tasks. Each part finds the samples again.
+// The channels of a work item of scatter(): all channels of a head, or whole cache lines if there are too few
+// heads for the tasks. Each part finds the samples again.
 int64_t part_channels(int64_t D, int64_t heads, int task_dim) {
   constexpr int64_t kLineChannels = 64 / kElement;
   const int64_t lines = std::max<int64_t>(ceil_div(D, kLineChannels), 1);

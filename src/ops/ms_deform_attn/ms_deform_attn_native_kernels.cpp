@@ -21,10 +21,10 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::kPartialSumLanes;
 using mluop::HWY_NAMESPACE::PartialSumTag;
 
-// Queries ahead of the one in work whose inputs are prefetched.
+// Distance, in queries, at which inputs are prefetched.
 constexpr int64_t kPlacesAhead = 8;
 
-// Where the channels of the four pixels of a sample are.
+// Pointers to the channels of the four pixels of a sample.
 struct Corners {
   Corners(const Sample& sample, const float* head, int64_t stride, const float* zeros) {
     for (int i = 0; i < 4; ++i) rows[i] = sample.keys[i] < 0 ? zeros : head + sample.keys[i] * stride;
@@ -34,7 +34,7 @@ struct Corners {
 };
 
 // Calls body(place, samples, number of samples) for `count` places from `first` on, `stride` apart, and prefetches
-// the pixels of the next place: `channels` of the keys of head_of(place).
+// the pixels of the next place: `channels` channels of the keys of head_of(place).
 template <Use kUse, class HeadOf, class Body>
 HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64_t first, int64_t count,
                                int64_t stride, int64_t channels, const HeadOf& head_of, const Body& body) {
@@ -58,7 +58,7 @@ HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64
   }
 }
 
-// to[0, D) = the sum of the samples.
+// to[0, D) = the weighted sum of the samples.
 HWY_INLINE void add_samples(const Sample* samples, int64_t count, const float* head, int64_t stride,
                             const float* zeros, const float* weights, int64_t D, float* to) {
   for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
@@ -98,7 +98,7 @@ HWY_INLINE void sum_channels(const Sample& sample, const Corners& corners, const
   for (int64_t i = 0; i < kPartialSums; i += kPartialSumLanes) {
     auto sum = hn::Zero(d), sum_y = hn::Zero(d), sum_x = hn::Zero(d);
     for (int64_t channel = i; channel < D; channel += kPartialSums) {
-      // Products of the zeros past the last channel do not change a sum.
+      // Channels past the last are zeros; their products do not change a sum.
       const auto load = [&](const float* row) HWY_ATTR {
         if (HWY_LIKELY(channel + kPartialSumLanes <= D)) return hn::LoadU(d, row + channel);
         std::fill(std::copy(row + channel, row + D, edge), edge + kPartialSumLanes, 0.0F);
@@ -150,8 +150,8 @@ void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& t
                              set_gradients);
 }
 
-// Adds weights[i] * (factor * grad[0, channels)) to the pixels of a sample that are in the image: to the channels
-// from grads + keys[i] * stride on.
+// Adds weights[i] * (factor * grad[0, channels)) to the pixels of a sample that are inside the image: to the
+// channels from grads + keys[i] * stride on.
 HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* grad, int64_t channels,
                               int64_t stride, float* grads) {
   for_each_vector(channels, [&](auto d, int64_t channel) HWY_ATTR {
@@ -164,7 +164,8 @@ HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* g
   });
 }
 
-// Prefetches what scatter() reads of a place. Those of a head are too far apart for the processor to do so itself.
+// Prefetches the inputs of a place for scatter(): the places of a head are too far apart for the hardware
+// prefetcher.
 HWY_INLINE void prefetch_inputs(const BackwardArgs& args, int64_t place) {
   const int64_t samples = args.samples();
   prefetch_row<Use::kRead>(args.grad_output + place * args.D, args.D * int64_t{sizeof(float)});

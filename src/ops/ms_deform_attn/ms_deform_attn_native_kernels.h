@@ -13,33 +13,33 @@ namespace mluop::ms_deform_attn::native {
 
 // Work items: queries of all batches. Writes their outputs.
 RangeKernel<ForwardArgs> attend_kernel();
-// Work items: queries of all batches. Writes the gradients of their locations and weights, which
-// are partial sums of channels (primitives/simd/partial_sums.h).
+// Work items: queries of all batches. Writes the gradients of their locations and weights, which are partial sums
+// of channels (primitives/simd/partial_sums.h).
 RangeKernel<BackwardArgs> differentiate_kernel();
 // Work items: parts of the channels of the heads of all batches. Adds to the gradients of their keys.
 struct ScatterArgs : BackwardArgs {
   int64_t parts() const { return ceil_div(D, part_channels); }
 
-  int64_t part_channels;  // of a part, but of the last
+  int64_t part_channels;  // channels of a part; the last may have fewer
 };
 RangeKernel<ScatterArgs> scatter_kernel();
 
 // A sample between four pixels: upper left, upper right, lower left, lower right.
 struct Sample {
-  int64_t number;   // of the samples of its query and head
-  int64_t keys[4];  // -1: the pixel is outside of the image
+  int64_t number;   // index among the samples of its query and head
+  int64_t keys[4];  // -1: the pixel is outside the image
   float of_top, of_bottom, of_left, of_right;
   float weights[4];
   float height, width;
 };
 
-// Without the call that std::floor() is before SSE4.
+// Avoids std::floor(), which is a function call before SSE4.
 inline int64_t floor_of(float x) {
   const auto truncated = static_cast<int64_t>(x);
   return truncated - (x < static_cast<float>(truncated) ? 1 : 0);
 }
 
-// Writes the samples of a query and head that lie next to pixels, in their order. Returns their number.
+// Writes the samples of a query and head that lie next to pixels, in order. Returns their number.
 inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) {
   int64_t count = 0;
   const float* location = args.locations + place * args.samples() * 2;
@@ -48,7 +48,7 @@ inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) 
     const auto h = static_cast<float>(height), w = static_cast<float>(width);
     for (int64_t p = 0; p < args.P; ++p, location += 2) {
       const float x = location[0] * w - 0.5F, y = location[1] * h - 0.5F;
-      // NaN is next to no pixel.
+      // False for NaN too.
       if (!(y > -1 && x > -1 && y < h && x < w)) continue;
       const int64_t row = floor_of(y), column = floor_of(x);
       Sample& sample = samples[count++];
@@ -77,11 +77,11 @@ struct SampleTile {
                 nram.take<Sample>("next samples", {sizes.samples()})},
         zeros(nram.take<float>("zeros", {sizes.D})) {}
 
-  Sample* samples[2];  // [L * P], of two queries
-  float* zeros;        // [D]: a pixel outside of the image
+  Sample* samples[2];  // [L * P], samples of two queries
+  float* zeros;        // [D]: a pixel outside the image
 };
 
-// Sums over channels, three of each sample: of the gradient times its value and its derivatives along y and x.
+// Three sums over channels for each sample: of the gradient times its value and its derivatives along y and x.
 struct DifferentiateTile : SampleTile {
   DifferentiateTile(Arena& nram, const Sizes& sizes)
       : SampleTile(nram, sizes),
@@ -89,7 +89,7 @@ struct DifferentiateTile : SampleTile {
             nram.take<float>("partial sums", {round_up(3 * sizes.samples(), kPartialSums), kPartialSums})),
         totals(nram.take<float>("totals", {round_up(3 * sizes.samples(), kPartialSums)})) {}
 
-  float* partial_sums;  // [L * P, 3, kPartialSums], rows up to a multiple of kPartialSums
+  float* partial_sums;  // [L * P, 3, kPartialSums], rows padded to a multiple of kPartialSums
   float* totals;        // [L * P, 3]
 };
 

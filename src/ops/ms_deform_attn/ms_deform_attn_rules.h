@@ -1,4 +1,4 @@
-// Multi-scale deformable attention: what the operators share of their declarations and rules.
+// Multi-scale deformable attention: declarations and rules shared by both operators.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline void declare(Call& call, const PassedInputs& inputs, const Sizes& s, int 
   input(inputs.weights, MLUOP_DTYPE_FLOAT, {s.B, s.Q, s.M, s.L, s.P});
 }
 
-// After the declaration of all tensors.
+// Call it after all tensors are declared.
 inline void check(Call& call, const PassedInputs& inputs, const Sizes& s, int im2col_step) {
   call.check_pointers();
   call.check_parameters();
@@ -55,7 +55,7 @@ inline void check(Call& call, const PassedInputs& inputs, const Sizes& s, int im
   require_extent(inputs.value, 3, s.D);
   require_extent(inputs.locations, 1, s.Q);
   require(s.B % std::min<int64_t>(s.B, im2col_step) == 0, MLUOP_STATUS_BAD_PARAM, "im2col_step is ", im2col_step,
-          ", expected a divisor of the ", s.B, " batches, or more than these");
+          ", expected a divisor of the batch size ", s.B, ", or a larger number");
   const auto* const shapes = static_cast<const int32_t*>(inputs.shapes.tensor.data);
   const auto* const starts = static_cast<const int32_t*>(inputs.starts.tensor.data);
   for (int64_t l = 0; l < s.L; ++l) {

@@ -1,4 +1,4 @@
-// mluOpNms and its workspace query: entries and checks; nms3d_normal.cpp has those of mluOpOmpNms3dNormal.
+// mluOpNms and its workspace query: entries and checks; nms3d_normal.cpp has the entries of mluOpOmpNms3dNormal.
 // Start with the entry at the end of this file, then run() in nms_native.cpp, the kernels in
 // nms_native_kernels.cpp, in the order of their launches, and suppress() in primitives/geometry/suppression.cpp.
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
-// The parameters that operator and query share.
+// The parameters shared by the operator and its query.
 struct Parameters {
   const NmsDescriptor* nms_desc;
   const TensorDescriptor *boxes_desc, *confidence_desc;
@@ -27,7 +27,7 @@ struct Data {
 
 bool has_batches(const Parameters& p) { return p.confidence_desc != nullptr && p.confidence_desc->dim_count == 3; }
 
-// What the descriptors state, which are not checked yet.
+// Reads the descriptors, which are not checked yet.
 Args read_arguments(const Parameters& p, const Data& data) {
   constexpr int64_t kTurnedColumns = 7;
   const NmsDescriptor& desc = *p.nms_desc;
@@ -58,7 +58,7 @@ Args read_arguments(const Parameters& p, const Data& data) {
 }
 
 void declare_parameters(Call& call, const NmsDescriptor& desc) {
-  // MLU-OPS requires it of a case.
+  // MLU-OPS requires this parameter in a case.
   call.parameter("run_mode", 0);
   call.parameter("max_output_boxes", desc.max_output_size);
   call.parameter("iou_threshold", desc.iou_threshold);
@@ -104,16 +104,16 @@ void declare_outputs(Call& call, const TensorDescriptor* output_desc, const Args
   call.output("output_size", args.output_size);
 }
 
-// Boxes and rows of the output are numbered by int32.
+// Boxes and rows of the output are indexed by int32.
 void check_counts(const Args& args) {
   constexpr int64_t kMaxCount = int64_t{1} << 31;
   constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
   require(args.N < kMaxCount, kNotSupported, "boxes has ", args.N, " boxes, expected fewer than 2^31");
   require(args.row_count < kMaxCount, kNotSupported, "output has ", args.B, " x ", args.C, " x ",
-          args.max_output_size, " rows, of batches, classes and max_output_size, expected fewer than 2^31");
+          args.max_output_size, " rows (batches x classes x max_output_size), expected fewer than 2^31");
 }
 
-// Checks all but the workspace.
+// Checks everything except the workspace.
 void check_arguments(Call& call, const Parameters& p, const Args& args) {
   call.check_pointers();
   require(p.nms_desc->is_set, kBadParam, "nms_desc is not set, expected mluOpSetNmsDescriptor before");

@@ -1,7 +1,7 @@
 // NMS: the algorithm and the arguments of a call.
 //
-// Letters as in the header: B batches, C classes, N boxes of a batch. A suppression is that of a batch and class;
-// its candidates are the boxes that take part, in descending order of confidence.
+// Letters as in the header: B batches, C classes, N boxes of a batch. Each batch and class is one suppression; its
+// candidates are the boxes that take part, in descending order of confidence.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace mluop::nms {
 
-// What the numbers of a box are, and which boxes overlap.
+// The format of a box, and the overlap test.
 enum class BoxKind {
   kCorners,  // x1, y1, x2, y2
   kCenter,   // x, y, width, height
-  kUpright,  // x, y, z, dx, dy, dz, yaw without z and yaw
-  kTurned    // the same with yaw
+  kUpright,  // x, y, z, dx, dy, dz, yaw; z and yaw are ignored
+  kTurned    // x, y, z, dx, dy, dz, yaw; z is ignored
 };
 
 // The arguments of the call, checked.
 struct Args {
-  // Boxes without confidence are the candidates, in their order.
+  // Boxes without confidence are candidates in their given order.
   bool has_confidence() const { return box_kind == BoxKind::kCorners || box_kind == BoxKind::kCenter; }
   int64_t box_columns() const { return has_confidence() ? 4 : 7; }
   bool is_empty() const { return N == 0 || row_count == 0; }
@@ -33,12 +33,12 @@ struct Args {
   mluOpDataType_t dtype;  // of boxes and confidence
   bool by_column;         // boxes are [B, box_columns, N], not [B, N, box_columns]
   float offset, iou_threshold, confidence_threshold;
-  int64_t max_output_size;  // of a suppression
+  int64_t max_output_size;  // maximum number of kept boxes of a suppression
   int64_t row_count;        // B * C * max_output_size
   mluOpNmsOutputMode_t output_mode;
   const void* boxes;
   const void* confidence;  // [B, C, N]
-  void* output;            // row_count rows; in mode 2 columns
+  void* output;            // row_count rows (mode 2: columns)
   int32_t* output_size;    // [1]
 };
 

@@ -11,11 +11,11 @@
 namespace mluop::nms::native {
 namespace {
 
-// The bytes that are moved in the time of a step for a box.
+// Cost of each step for a box, in bytes of memory traffic.
 constexpr int64_t kSelectBytes = 8;
 constexpr int64_t kPrepareBytes = 128;
 
-// The boxes of which Selection has buffers.
+// The number of boxes for which Selection has buffers.
 int64_t selected_count(const Args& args) { return args.has_confidence() ? args.N : 0; }
 
 struct Workspace {
@@ -42,7 +42,7 @@ int64_t select(Context& context, const SelectArgs& args) {
   return count;
 }
 
-// Runs the suppression of batch b and class c. Returns the number of rows that it writes, from `first_row` on.
+// Runs the suppression of batch b and class c, which writes rows from `first_row` on. Returns their number.
 int64_t suppress_class(Context& context, const Args& args, int64_t b, int64_t c, const Selection& selection,
                        Arena arena, int64_t first_row) {
   const int64_t count = args.has_confidence() ? select(context, {args, b, c, selection}) : args.N;
@@ -54,7 +54,7 @@ int64_t suppress_class(Context& context, const Args& args, int64_t b, int64_t c,
   launch(context, "prepare", choose_task_dim(count, count * kPrepareBytes), Evenly{count},
          prepare_kernel(args.dtype), candidate_args);
   const PairTest test{candidates, args.offset, args.iou_threshold};
-  // An IoU of 0 suppresses too if the threshold is negative.
+  // If the threshold is negative, an IoU of 0 suppresses too.
   suppress(context, {candidates.bounds, suppresses_of(args.box_kind), &test, args.iou_threshold < 0,
                      candidates.is_suppressed});
   int64_t rows = 0;

@@ -21,7 +21,7 @@ T number_of(const Args& args, int64_t b, int64_t n, int64_t column) {
   return boxes[args.by_column ? column * args.N + n : n * columns + column];
 }
 
-// If the confidence is NaN, it takes part.
+// True for NaN too.
 bool is_candidate(const Args& args, float confidence) { return !(confidence <= args.confidence_threshold); }
 
 template <class T>
@@ -67,25 +67,25 @@ Rectangle rectangle_of(const Args& args, const float* box) {
   return made;
 }
 
-// Whether the rectangle may share an area with another one. Of others, the shared width or height is 0 in the
-// formula, as differences and sums are rounded monotonically, or the IoU is NaN, or a finite number over infinity.
-// None of these is above a threshold that is not negative.
+// Whether the rectangle may share an area with another one. For any other rectangle, the shared width or height is
+// 0 in the formula, because differences and sums are rounded monotonically, or the IoU is NaN or a finite number
+// over infinity. None of these exceeds a non-negative threshold.
 bool may_overlap(const Rectangle& r, float offset) {
   const float width = r.max_x - r.min_x + offset, height = r.max_y - r.min_y + offset;
   return width > 0 && height > 0 && std::isfinite(width) && std::isfinite(height) && std::isfinite(r.area);
 }
 
 // Rectangles that share an area have bounds that meet. With x1 and x2 the least and the greatest x of a rectangle,
-// a shared width min(x2) - max(x1) + offset above 0 implies x2 + offset > x1 for the x2 and x1 of each of both, in
-// exact numbers: if the difference is at most -offset, then so is the rounded one. As rounding is monotonic and x1
-// is a float, the rounded x2 + offset is x1 or more.
+// a shared width min(x2) - max(x1) + offset above 0 implies x2 + offset > x1 for either x2 and either x1, in exact
+// numbers: if the difference is at most -offset, so is the rounded difference. Since rounding is monotonic and x1
+// is a float, the rounded x2 + offset is at least x1.
 Bounds bounds_of(const Rectangle& r, float offset) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   if (!may_overlap(r, offset)) return {kNone, kNone, kNone, kNone};
   return {r.min_x, r.min_y, r.max_x + offset, r.max_y + offset};
 }
 
-// A rectangle that overlaps none.
+// A rectangle that overlaps no other.
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr Rectangle kEmpty = {{kInfinity, kInfinity, -kInfinity, -kInfinity}, 0};
 
@@ -103,14 +103,14 @@ void prepare(const CandidateArgs& args, int64_t begin, int64_t end, Task&) {
       continue;
     }
     Rectangle& rectangle = candidates.rectangles[i] = rectangle_of(args, box);
-    // Minima and maxima of a NaN and a corner of another rectangle may be the corner.
+    // The minimum or maximum of NaN and a corner of another rectangle may be the corner.
     if (args.box_kind == BoxKind::kUpright && !may_overlap(rectangle, args.offset)) rectangle = kEmpty;
     candidates.bounds.set(i, bounds_of(rectangle, args.offset));
   }
   if (end == candidates.bounds.count) candidates.bounds.pad();
 }
 
-// The IoU of 3-D boxes. A union that is NaN is the least one.
+// The IoU of 3-D boxes. A NaN union becomes the smallest union.
 float iou_over_least(float intersection, float area_a, float area_b) {
   constexpr float kLeastUnion = 1e-8F;
   return intersection / std::fmax(area_a + area_b - intersection, kLeastUnion);

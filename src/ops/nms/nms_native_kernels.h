@@ -13,7 +13,7 @@
 
 namespace mluop::nms::native {
 
-// The boxes of a batch whose confidence of a class is above the threshold.
+// The boxes of a batch whose confidence in a class is above the threshold.
 struct Selection {
   static constexpr int64_t kChunkBoxes = 4096;
 
@@ -29,13 +29,13 @@ struct Selection {
   }
 
   int64_t chunks;
-  int64_t* chunk_starts;  // [chunks]: selected boxes of a chunk; then those of the chunks before
+  int64_t* chunk_starts;  // [chunks]: selected boxes of a chunk; then of all chunks before it
   int32_t* boxes;         // [N], ascending
-  float* scores;          // [N], of `boxes`
+  float* scores;          // [N], scores of `boxes`
   ScoreOrder order;
 };
 
-// A box whose sides are parallel to the axes.
+// An axis-aligned box.
 struct Rectangle : Bounds {
   float area;
 };
@@ -53,13 +53,13 @@ struct Candidates {
         bounds(arena, count),
         is_suppressed(arena.take<uint8_t>("suppressed", {bounds.padded_count})) {}
 
-  Rectangle* rectangles;  // [count], or none
-  TurnedBox* turned;      // [count], or none
+  Rectangle* rectangles;  // [count], or empty
+  TurnedBox* turned;      // [count], or empty
   BoxBounds bounds;
   uint8_t* is_suppressed;  // [bounds.padded_count]
 };
 
-// Selection: batch and class.
+// The selection of a batch and class.
 struct SelectArgs : Args {
   int64_t b, c;
   const Selection& selection;
@@ -71,22 +71,22 @@ struct CandidateArgs : Args {
 
   int64_t b, c;
   const int32_t* selected;
-  const uint32_t* order;  // of `selected`, by score; null: the candidates are all boxes
+  const uint32_t* order;  // order of `selected` by score; null: all boxes are candidates
   const Candidates& candidates;
 };
 
 struct WriteArgs : CandidateArgs {
   int64_t first_row;
-  int64_t& rows;  // that the kernel has written
+  int64_t& rows;  // rows that the kernel has written
 };
 
-// What a pair is tested with.
+// The data for testing a pair.
 struct PairTest {
   const Candidates& candidates;
   float offset, iou_threshold;
 };
 
-// Work items: chunks. The number of selected boxes of each.
+// Work items: chunks. Counts the selected boxes of each chunk.
 RangeKernel<SelectArgs> count_kernel(mluOpDataType_t dtype);
 
 // Work items: chunks. Writes the selected boxes and their scores.
@@ -95,11 +95,11 @@ RangeKernel<SelectArgs> collect_kernel(mluOpDataType_t dtype);
 // Work items: candidates. Writes them, with their bounds.
 RangeKernel<CandidateArgs> prepare_kernel(mluOpDataType_t dtype);
 
-// Whether a candidate that is kept suppresses another one, of a PairTest.
+// Whether a kept candidate suppresses another one; `test`: a PairTest.
 using Suppresses = bool (*)(const void* test, int64_t kept, int64_t other);
 Suppresses suppresses_of(BoxKind kind);
 
-// Work items: one, as rows are numbered in order. Writes the candidates that are not suppressed.
+// Work items: one, because rows are numbered in order. Writes the candidates that are not suppressed.
 RangeKernel<WriteArgs> write_kernel(mluOpDataType_t dtype);
 
 }  // namespace mluop::nms::native

@@ -9,7 +9,7 @@
 namespace mluop::nms_match::native {
 namespace {
 
-// The bytes that are moved in the time in which a row of dets is read.
+// Cost of reading a row of dets, in bytes of memory traffic.
 constexpr int64_t kRowBytes = 32;
 
 struct Workspace {
@@ -22,7 +22,7 @@ struct Workspace {
 
   float* scores;  // [N]
   ScoreOrder order;
-  // In descending order of scores. The bounds of a box are the box.
+  // In descending order of score. The bounds of a box are the box itself.
   BoxBounds boxes;
   uint8_t* is_suppressed;  // [boxes.padded_count]
   uint32_t* suppressor;    // [N]
@@ -47,7 +47,7 @@ void copy_boxes(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   if (end == args.N) args.workspace.boxes.pad();
 }
 
-// What a pair is tested with.
+// The data for testing a pair.
 struct Test {
   const BoxBounds& boxes;
   float iou_threshold;
@@ -62,7 +62,7 @@ bool suppresses(const void* opaque, int64_t kept, int64_t other) {
 // Writes the outputs.
 void write_groups(const KernelArgs& args) {
   const Workspace& workspace = args.workspace;
-  // The group of each box. A box comes after the one that suppresses it.
+  // The group of each box. A box comes after the box that suppresses it.
   uint32_t* const group = workspace.suppressor;
   int32_t group_num = 0;
   std::fill_n(args.group_sizes, args.N, 0);
@@ -71,7 +71,7 @@ void write_groups(const KernelArgs& args) {
     ++args.group_sizes[group[i]];
   }
   *args.group_num = group_num;
-  // Where the next member of a group goes. The sort is done with its memory except the indices.
+  // The place of the next member of each group, in the memory of the sort: only its indices are still needed.
   uint32_t* const place = workspace.order.sort.keys[0];
   uint32_t first = 0;
   for (int64_t g = 0; g < group_num; ++g) {
@@ -96,7 +96,7 @@ void run(Call& call, const Args& args, Arena arena) {
   kernel_args.indices = sort_by_score(context, workspace.scores, args.N, workspace.order);
   launch(context, "copy boxes", task_dim, Evenly{args.N}, copy_boxes, kernel_args);
   const Test test{workspace.boxes, args.iou_threshold};
-  // Boxes that do not meet have an IoU of 0, or of NaN.
+  // Boxes that do not meet have an IoU of 0 or NaN.
   suppress(context, {workspace.boxes, suppresses, &test, args.iou_threshold <= 0, workspace.is_suppressed,
                      workspace.suppressor});
   write_groups(kernel_args);

@@ -12,13 +12,13 @@ void declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) 
   if (dim_of(desc, 0) == 0) call.reads_nothing();
 }
 
-// Checks all but data and workspace.
+// Checks everything except data and workspace.
 void check_boxes(Call& call, const TensorDescriptor* desc) {
   call.check_pointers();
   const int64_t N = dim_of(desc, 0), columns = dim_of(desc, 1);
   require_int32_count("boxes dim 0", N);
   call.check_tensors();
-  // Boxes that there are not may have any number of columns.
+  // With zero boxes, the column count is unchecked.
   require(N == 0 || columns == 5 || columns == 6, MLUOP_STATUS_BAD_PARAM, "boxes dim 1 is ", columns,
           ", expected 5, or 6 with labels");
 }

@@ -10,7 +10,7 @@
 namespace mluop::nms_rotated::native {
 namespace {
 
-// The bytes that are moved in the time in which a box is prepared.
+// Cost of preparing a box, in bytes of memory traffic.
 constexpr int64_t kPrepareBytes = 512;
 
 // The boxes in descending order of their scores.
@@ -41,7 +41,7 @@ void prepare(const PrepareArgs& args, int64_t begin, int64_t end, Task&) {
   if (end == args.N) args.sorted.bounds.pad();
 }
 
-// What a pair is tested with.
+// The data for testing a pair.
 struct Test {
   const RotatedBox* boxes;
   float iou_threshold;
@@ -65,7 +65,7 @@ void run(Call& call, const Args& args, Arena arena) {
   launch<PrepareArgs>(context, "prepare", choose_task_dim(args.N, args.N * kPrepareBytes), Evenly{args.N}, prepare,
                       {args, indices, sorted});
   const Test test{sorted.boxes, args.iou_threshold};
-  // An IoU of 0 suppresses too if the threshold is negative.
+  // If the threshold is negative, an IoU of 0 suppresses too.
   suppress(context, {sorted.bounds, suppresses, &test, args.iou_threshold < 0, sorted.is_suppressed});
   int32_t* end = args.output;
   for (int64_t i = 0; i < args.N; ++i) {

@@ -9,7 +9,7 @@
 namespace mluop::points_in_boxes {
 namespace {
 
-// The operators of mmcv: `results` are [B, M] of the first box, [B, M, T] of each box.
+// The operators of mmcv. `results`: [B, M] for the first box, [B, M, T] for each box.
 mluOpStatus_t run_of_mmcv(const char* function, mluOpHandle_t handle, const TensorDescriptor* boxes_desc,
                           const void* boxes, const TensorDescriptor* points_desc, const void* points,
                           Result result, const char* name, const TensorDescriptor* results_desc, void* results) {
@@ -59,7 +59,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
     const int64_t B = dim_of(points_desc, 0), M = dim_of(points_desc, 1), T = dim_of(boxes_desc, 1);
     call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kArray, {kAny, kAny, 3});
     call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kArray, {B, kAny, 7});
-    // Unchanged without boxes.
+    // With no boxes, the output is left unchanged.
     call.inout("points_indices", points_indices_desc, points_indices, MLUOP_DTYPE_INT32, kArray, {B, M});
     const bool is_empty = B == 0 || M == 0 || T == 0;
     if (is_empty) call.reads_nothing();

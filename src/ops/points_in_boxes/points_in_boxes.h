@@ -1,4 +1,4 @@
-// Points in boxes: the algorithm and the arguments of a call, of each of the three operators.
+// Points in boxes: the arguments of a call of any of the three operators.
 //
 // Letters: B batches, M points, T boxes. A box is x, y, z, dx, dy, dz, yaw.
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace mluop::points_in_boxes {
 
-// What is computed for a point.
+// The result for a point.
 enum class Result {
   kFirstBox,  // the lowest index of a box that contains it, or -1
-  kEachBox    // for each box: 1 if it contains the point, else 0
+  kEachBox    // for each box: 1 if it contains the point, otherwise 0
 };
 
 // The arguments of the call, checked.
@@ -23,7 +23,7 @@ struct Args {
   Result result;
   const float* points;  // [B, M, 3]
   const float* boxes;   // [B, T, 7]
-  int32_t* results;     // [B, M], or [B, M, T] of each box
+  int32_t* results;     // [B, M] or, for each box, [B, M, T]
 };
 
 namespace native {

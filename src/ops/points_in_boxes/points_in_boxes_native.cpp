@@ -11,11 +11,11 @@
 namespace mluop::points_in_boxes::native {
 namespace {
 
-// The bytes that are moved in the time of a step: a group of points, without and with each group of boxes.
+// Costs for a group of points, in bytes of memory traffic: of the group itself, and with each group of boxes.
 constexpr int64_t kPointGroupBytes = 2048;
 constexpr int64_t kBoxGroupBytes = 512;
 
-// Groups of points that meet many boxes cost more.
+// Many chunks, because groups of points that meet many boxes cost more.
 constexpr int64_t kChunksPerTask = 16;
 
 }  // namespace

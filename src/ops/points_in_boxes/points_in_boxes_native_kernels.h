@@ -9,7 +9,7 @@
 
 namespace mluop::points_in_boxes::native {
 
-// Consecutive points of a batch that are compared with the bounds of boxes at once: those of a scan are near each
+// Consecutive points of a batch that are compared with the bounds of boxes together; in a scan they are near each
 // other.
 inline constexpr int64_t kGroupPoints = 64;
 
@@ -17,7 +17,8 @@ struct KernelArgs : Args {
   const PointBoxes& prepared;
 };
 
-// Work items: (b, group of points). Writes the first box of each point; of each box, the ones among zeros.
+// Work items: (b, group of points). Writes the first box of each point, or for each box a 1 if it contains the
+// point.
 RangeKernel<KernelArgs> test_kernel(Result result);
 
 }  // namespace mluop::points_in_boxes::native

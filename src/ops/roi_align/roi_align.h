@@ -1,7 +1,7 @@
 // RoI align: the algorithm and the arguments of a call, forward and backward.
 //
-// Letters: B images of C channels, H x W pixels; R RoIs of PH x PW bins. The tensors of images and bins have a
-// layout of their own: see Layout.
+// Letters: B images of C channels, H x W pixels; R RoIs of PH x PW bins. The tensors of images and bins may have
+// different layouts: see Layout.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace mluop::roi_align {
 
-// The values are those of the parameter pool_mode.
+// Values of the parameter pool_mode.
 enum class PoolMode { kMax = 0, kMean = 1 };
 
 struct Args {
   int64_t image_pixels() const { return H * W; }
   int64_t bins() const { return PH * PW; }
-  // The distances of adjacent pixels, or bins, and of the channels of one, if there are `count` of it.
+  // Distances between adjacent pixels (or bins) and between their channels, for `count` pixels or bins.
   int64_t inner() const { return channels_last ? C : 1; }
   int64_t channel_stride(int64_t count) const { return channels_last ? 1 : count; }
 
   int64_t B, C, H, W, R, PH, PW;
-  bool channels_last;  // NHWC, else NCHW
+  bool channels_last;  // NHWC; false: NCHW
   PoolMode mode;
   bool aligned;
-  int sampling_ratio;  // <= 0: as many samples of a bin as it has pixels along an axis, rounded up
+  int sampling_ratio;  // <= 0: one sample per pixel of a bin along an axis, rounded up
   float spatial_scale;
   mluOpDataType_t dtype;
   const void* boxes;  // [R, 5]: image, x1, y1, x2, y2

@@ -28,7 +28,7 @@ struct Sums {
   int64_t stride;
 };
 
-// to[0, count) += from[0, count) / divisor * weight, in vectors of kLanes lanes at most.
+// to[0, count) += from[0, count) / divisor * weight, in vectors of at most kLanes lanes.
 template <size_t kLanes, class From>
 HWY_INLINE void add_scaled(const From* from, float divisor, float weight, int64_t count, float* to) {
   for_each_vector<kLanes>(count, [&](auto d, int64_t i) HWY_ATTR {
@@ -37,7 +37,7 @@ HWY_INLINE void add_scaled(const From* from, float divisor, float weight, int64_
   });
 }
 
-// The bins of a RoI: their columns are added first, to a row for each row of bins, then its rows.
+// The bins of a RoI: adds their columns to one row for each row of bins, then adds these rows.
 template <bool kChannelsLast, class T>
 HWY_INLINE void add_roi(const AddArgs& args, const Channels& channels, int64_t roi, const MeanTile& tile,
                         const Sums& sums) {
@@ -110,7 +110,7 @@ void add_means(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
   });
 }
 
-// Adds a gradient to the pixels that a sample at (y, x) is interpolated from, if there are such.
+// Adds a gradient to the pixels, if any, from which a sample at (y, x) is interpolated.
 HWY_INLINE void add_sample(const AddArgs& args, float y, float x, float gradient, int64_t channel,
                            const Sums& sums) {
   const bool has_maximum = y != -1;

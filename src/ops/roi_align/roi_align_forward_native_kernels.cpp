@@ -22,7 +22,7 @@ using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// The finite number next to a quotient if the dividend is finite; else the dividend.
+// If the dividend is finite, the finite number nearest to the quotient, otherwise the dividend.
 template <class D>
 HWY_INLINE hn::Vec<D> divide(D d, hn::Vec<D> dividend, float divisor) {
   const auto quotient = hn::Div(dividend, hn::Set(d, divisor)), largest = hn::Set(d, hwy::HighestValue<float>());
@@ -30,9 +30,9 @@ HWY_INLINE hn::Vec<D> divide(D d, hn::Vec<D> dividend, float divisor) {
                         dividend);
 }
 
-// to[0, count) = finish(d, the sum of the taps' weights times from[pixel * stride + 0 .. count)), in vectors of
-// kLanes lanes at most. The last vector overlaps the one before it. `taps` has one or more. T and From: an element
-// type.
+// to[0, count) = finish(d, the sum over the taps of weight times from[pixel * stride + 0 .. count)), in vectors of
+// at most kLanes lanes. The last vector overlaps the previous one. `taps` must not be empty. T and From: an
+// element type.
 template <size_t kLanes, class T, class From, class Finish>
 HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int64_t count, const Finish& finish,
                         T* to) {
@@ -51,7 +51,7 @@ HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int6
   }
 }
 
-// The pixels of a work item, whose channels are adjacent: those of the input, or transposed.
+// The pixels of a work item, with adjacent channels: in the input, or transposed.
 template <class T>
 struct Pixels {
   const T* first;
@@ -77,8 +77,8 @@ HWY_INLINE void store_bin(const PoolArgs& args, const float* from, int64_t count
   for (int64_t c = 0; c < count; ++c) round_to(from[c], to + c * args.bins());
 }
 
-// The bins of a RoI. Its rows of pixels are added first, of all its columns, then these columns. Vectors are
-// channels, or pixels of one channel.
+// The bins of a RoI: adds the rows of pixels over all columns, then these columns. Vectors are channels, or pixels
+// of one channel.
 template <bool kOfChannels, class T>
 HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const Pixels<T>& pixels, int64_t roi,
                          const MeanTile& tile) {
@@ -152,8 +152,8 @@ void pool_means(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
                   });
 }
 
-// The samples of a bin that are those of no pixel have the value 0. Of equal values, the first one counts: the
-// number of their first one, in the order of rows; or no number.
+// The index, in row order, of the first sample of a bin that lies on no pixel; the maximum of int64_t if there is
+// none. Such samples have the value 0, and among equal values the first wins.
 int64_t first_outside(const Roi& roi, const SampleRange& rows, const SampleRange& columns) {
   if (rows.first > 0 || rows.last == 0 || columns.first > 0 || columns.last == 0) return 0;
   if (columns.last < roi.x.samples) return columns.last;
@@ -169,7 +169,7 @@ class BinMaxima {
     std::fill_n(tile.y, count, -1.0F);
   }
 
-  // value(d, c): those of the channels from c on.
+  // value(d, c): the values of the channels from c on.
   template <class Value>
   HWY_INLINE void add(float y, float x, const Value& value) const {
     for_each_vector(count_, [&](auto d, int64_t c) HWY_ATTR {

@@ -1,5 +1,5 @@
-// RoI align: where the samples of a bin are, by the operations of mmcv in fp32. For the tables of RoIs, and for
-// maxima, whose coordinates are those of samples.
+// RoI align: the positions of the samples of a bin, computed in fp32 as in mmcv. Used by the tables of RoIs, and
+// by maxima, which return sample coordinates.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct RoiAxis {
     const float offset = args.aligned ? 0.5F : 0.0F;
     start = low * args.spatial_scale - offset;
     size = high * args.spatial_scale - offset - start;
-    // NaN stays.
+    // NaN remains NaN.
     if (!args.aligned && size < 1) size = 1;
     bin = size / static_cast<float>(bin_count);
     const float wanted = std::ceil(bin);
@@ -36,12 +36,12 @@ struct RoiAxis {
   }
 
   int64_t pixels;
-  float limit;  // positions from -1 to it are those of pixels
+  float limit;  // positions from -1 to `limit` lie on pixels
   float start, size, bin;
-  int64_t samples;  // of a bin
+  int64_t samples;  // samples of a bin
 };
 
-// The axes of a RoI. One of a negative size, or of NaN, has no samples.
+// The axes of a RoI. A RoI with a negative or NaN size has no samples.
 struct Roi {
   template <class T>
   Roi(const Args& args, const T* box)
@@ -51,7 +51,7 @@ struct Roi {
     y.samples = x.samples = 0;
   }
 
-  // The number that a sum is divided by.
+  // The divisor of the mean.
   float divisor() const {
     return static_cast<float>(std::max<int64_t>(y.samples, 1)) *
            static_cast<float>(std::max<int64_t>(x.samples, 1));
@@ -60,7 +60,7 @@ struct Roi {
   RoiAxis y, x;
 };
 
-// The samples [first, last) of bin p whose positions are those of pixels. Positions ascend.
+// The samples [first, last) of bin p whose positions lie on pixels. Positions ascend.
 struct SampleRange {
   SampleRange(const RoiAxis& axis, int64_t p)
       : first(first_with(axis, [&](int64_t i) { return axis.position(p, i) >= -1; })),
@@ -86,7 +86,7 @@ struct SampleRange {
   }
 };
 
-// The two pixels that a position in [-1, pixels] is interpolated from, and their weights.
+// The two pixels from which a position in [-1, pixels] is interpolated, and their weights.
 struct Interpolation {
   Interpolation(float position, int64_t pixels) {
     const float inside = position <= 0 ? 0 : position;

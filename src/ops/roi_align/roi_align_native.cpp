@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kVectorChannels = 16;
 // Channels in NHWC whose row of a RoI stays in L2.
 constexpr int64_t kMaxRange = 4 * kVectorChannels;
-// Pixels that are read for a RoI, by the estimate for the number of tasks.
+// Estimated number of pixels read for a RoI, used to choose the number of tasks.
 constexpr int64_t kRoiPixels = 200;
 constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8;
 
@@ -48,17 +48,17 @@ Division divide(const Context& context, const Args& args, int64_t max_range) {
   return {channels(vectors)};
 }
 
-// In NCHW: whether the pixels of work items are transposed, for vectors of channels. They are not if that takes
-// longer than to read the few RoIs of a large image, one channel at a time.
+// In NCHW: whether the pixels of work items are transposed, so that vectors hold channels. Not if this takes
+// longer than reading the few RoIs of a large image one channel at a time.
 bool pays_for_copies(const Context& context, const Args& args) {
   if (args.channels_last) return false;
-  // Pixels that are transposed in the time that vectors save for a RoI.
+  // Number of pixels whose transposition costs as much as vectors save for a RoI.
   const int64_t pixels_per_roi = args.mode == PoolMode::kMax ? 4000 : 200;
   return args.B * args.image_pixels() / pixels_per_roi <= args.R &&
          bytes_of<MeanTile>(args.W, kVectorChannels) <= context.nram_capacity;
 }
 
-// An estimate: of pixels that RoIs read or add to.
+// Estimated bytes of the pixels that RoIs read or add to.
 int64_t traffic(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
   const int64_t pixels = args.B * args.C * args.image_pixels(), of_rois = args.R * args.C * args.bins();
@@ -67,8 +67,8 @@ int64_t traffic(const Args& args) {
   return std::min(of_rois, kMany) + std::min(args.R * args.C, kMany) * kRoiPixels * element;
 }
 
-// The channels of a work item of the gradients in NHWC: a vector if sums are kept, and where wider ranges are too
-// few for the tasks.
+// The channels of a work item of the gradients in NHWC: one vector if sums are kept or if wider ranges would be
+// too few for the tasks.
 int64_t gradient_range(const Args& args, int64_t bytes, bool has_sums) {
   if (has_sums) return kVectorChannels;
   const int most_tasks = choose_task_dim(args.B * ceil_div(args.C, kVectorChannels), bytes);

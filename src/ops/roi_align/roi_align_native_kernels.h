@@ -10,21 +10,21 @@
 
 namespace mluop::roi_align::native {
 
-// How images are divided: into ranges of channels.
+// The division of images into ranges of channels.
 struct Division {
   int64_t range_count(const Args& args) const { return ceil_div(args.C, range); }
 
   int64_t range;  // consecutive channels
 };
 
-// The channels of a work item: `count` consecutive ones of an image.
+// The channels of a work item: `count` consecutive channels of an image.
 struct Channels {
   Channels(const Args& args, const Division& division, int64_t item)
       : image(item / division.range_count(args)),
         first(item % division.range_count(args) * division.range),
         count(std::min(division.range, args.C - first)) {}
 
-  // The first of the elements of these channels in a tensor of pixels, and in one of bins.
+  // The first element of these channels in a tensor of pixels, and in a tensor of bins.
   int64_t first_pixel(const Args& args) const { return first_element(args, image, args.image_pixels()); }
   int64_t first_bin(const Args& args, int64_t roi) const { return first_element(args, roi, args.bins()); }
 

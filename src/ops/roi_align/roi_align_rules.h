@@ -1,4 +1,4 @@
-// RoI align: what the operators share of their declarations and rules.
+// RoI align: declarations and rules shared by both operators.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace mluop::roi_align {
 
-// The layout of the tensors of images and bins: NCHW if both have it, else NHWC.
+// The layout of the tensors of images and bins: NCHW if both have it, otherwise NHWC.
 inline mluOpTensorLayout_t layout_of(const TensorDescriptor* images, const TensorDescriptor* bins) {
   const auto is_nchw = [](const TensorDescriptor* desc) {
     return desc != nullptr && desc->layout == MLUOP_LAYOUT_NCHW;
@@ -28,14 +28,14 @@ struct Extents {
   int64_t count, channels, height, width;
 };
 
-// Its dimensions but for the first.
+// All its dimensions except the first.
 inline std::array<int64_t, 3> inner_dims(mluOpTensorLayout_t layout, int64_t channels, int64_t height,
                                          int64_t width) {
   if (layout == MLUOP_LAYOUT_NCHW) return {channels, height, width};
   return {height, width, channels};
 }
 
-// A pool of means has no argmax.
+// Requires that argmax is absent for means.
 template <class T>
 void check_argmax(PoolMode mode, const Passed<T>& argmax_x, const Passed<T>& argmax_y) {
   if (mode == PoolMode::kMax) return;
@@ -43,10 +43,10 @@ void check_argmax(PoolMode mode, const Passed<T>& argmax_x, const Passed<T>& arg
   require_missing("argmax_y", argmax_y, "with pool_mode 1");
 }
 
-// Samples of a bin along an axis.
+// Maximum number of samples of a bin along an axis.
 inline constexpr int kMaxSamplingRatio = 64;
 
-// The rules of pixels and samples that bins have.
+// The rules for pixels and samples, for a call with bins.
 inline void check_image(std::string_view name, const Args& args) {
   require(args.sampling_ratio <= kMaxSamplingRatio, MLUOP_STATUS_NOT_SUPPORTED, "sampling_ratio is ",
           args.sampling_ratio, ", expected at most ", kMaxSamplingRatio);

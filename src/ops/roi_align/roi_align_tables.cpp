@@ -8,8 +8,8 @@
 namespace mluop::roi_align::native {
 namespace {
 
-// The most taps of a RoI: a bin has two for each sample, but not two for one pixel. Without a sampling ratio, bins
-// of several samples have them at least half a pixel apart.
+// Maximum number of taps of a RoI: two for each sample of a bin, but only one for each pixel. Without a sampling
+// ratio, samples of a bin are at least half a pixel apart.
 int64_t tap_capacity(int64_t bins, int64_t pixels, int sampling_ratio) {
   if (sampling_ratio > 0) return bins * std::min<int64_t>(2 * int64_t{sampling_ratio}, pixels);
   return std::min(bins * pixels, 2 * bins + 4 * (pixels + 3));
@@ -52,7 +52,7 @@ void fill(const FillArgs& args, int64_t begin, int64_t end, Task&) {
     args.tables.images[r] = static_cast<int32_t>(image);
     // Maxima have no weights.
     if (args.mode == PoolMode::kMax) continue;
-    // Half for the roundings of sums.
+    // Half, to allow for the rounding of sums.
     const float of_y = args.is_forward ? inverse_power_of_two(roi.y.samples) / 2 : 1;
     const float of_x = args.is_forward ? inverse_power_of_two(roi.x.samples) : 1;
     args.tables.divisors[r] = roi.divisor() * of_y * of_x;

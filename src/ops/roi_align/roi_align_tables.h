@@ -1,5 +1,5 @@
 // RoI align: the tables of all RoIs. A mean over the samples of a bin is a weighted sum of pixels, whose weights
-// are products of those of a row and those of a column: a table for each axis has both.
+// are products of a row weight and a column weight: one table for each axis.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ class AxisTable {
     const int32_t* const starts = starts_ + roi * (bins_ + 1);
     return {all + starts[bin], all + starts[bin + 1]};
   }
-  // The pixels [first, first + count) have all taps of a RoI.
+  // All taps of a RoI lie on the pixels [first, first + count).
   int64_t first(int64_t roi) const { return first_[roi]; }
   int64_t count(int64_t roi) const { return count_[roi]; }
 
-  // Writes the row of a RoI, whose weights are multiplied by `scale`.
+  // Writes the row of a RoI, with its weights multiplied by `scale`.
   void fill(int64_t roi, const RoiAxis& axis, float scale) const;
 
  private:
@@ -52,7 +52,8 @@ class AxisTable {
 };
 
 struct Tables {
-  // In a forward pass, powers of two scale weights and divisors of a RoI: sums of finite pixels are finite.
+  // In a forward pass, weights and divisors of a RoI are scaled by powers of two, so that sums of finite pixels
+  // are finite.
   Tables(Arena& arena, const Args& args);
 
   int32_t* images;  // [R]

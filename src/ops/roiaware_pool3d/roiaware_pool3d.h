@@ -1,7 +1,7 @@
 // RoI-aware pooling: the algorithms and the arguments of a call, forward and backward.
 //
-// Letters: R RoIs, N points, C channels, P the numbers that a voxel has for its points: their count, and indices.
-// Voxels are numbered in all RoIs: ((r * X + x) * Y + y) * Z + z.
+// Letters: R RoIs, N points, C channels, P numbers a voxel: the count of its points, and their indices. Voxels of
+// all RoIs are numbered ((r * X + x) * Y + y) * Z + z.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mluop::roiaware_pool3d {
 
-// The values are those of the parameter pool_method.
+// Values of the parameter pool_method.
 enum class PoolMethod { kMax = 0, kMean = 1 };
 
 struct Sizes {

@@ -13,7 +13,7 @@
 namespace mluop::roiaware_pool3d::backward::native {
 namespace {
 
-// Points in many voxels cost more. Each group has a bit for each voxel.
+// Several groups for each task, because points in many voxels cost more. Each group has a bit for each voxel.
 constexpr int64_t kGroupsPerTask = 4, kMaxGroups = 64;
 
 Groups groups_of(const BackwardArgs& args, int task_dim) {
@@ -22,7 +22,7 @@ Groups groups_of(const BackwardArgs& args, int task_dim) {
   return {ceil_div(args.N, int64_t{1} << log2_size), log2_size};
 }
 
-// The memory of the handle.
+// The memory that the handle keeps.
 struct Scratch {
   Scratch(Arena& arena, const BackwardArgs& args, const Groups& groups)
       : word_count(ceil_div(args.voxels(), kWordVoxels)),
@@ -31,10 +31,10 @@ struct Scratch {
 
   int64_t word_count;
   uint64_t* has_points;  // [word_count, groups.count]
-  float* sums;           // [N, C]; without rows if grad_in holds them
+  float* sums;           // [N, C]; empty if grad_in holds the sums
 };
 
-// Throws Failure (BAD_PARAM) for the first count or point out of range: names it by its indices.
+// Throws Failure (BAD_PARAM) that names the first count or point out of range by its indices.
 void check_points(const BackwardArgs& args, const FirstBadItem& first_bad) {
   if (!first_bad.found()) return;
   const bool is_max = args.method == PoolMethod::kMax;

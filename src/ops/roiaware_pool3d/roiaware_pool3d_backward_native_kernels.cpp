@@ -29,13 +29,13 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_row;
 
-// Voxels ahead of the one in work that are prefetched.
+// Distance, in voxels, at which voxels are prefetched.
 constexpr int64_t kPrefetchVoxels = 32;
 // Words whose voxels are listed at a time, and voxels that are written at a time.
 constexpr int64_t kDecodedWords = 32;
 constexpr int kDecoded = 4;
 
-// Whether no channel of a voxel has a point. Most voxels have none.
+// Whether no channel of a voxel has a point, as in most voxels.
 HWY_INLINE bool is_empty(const int32_t* points, int64_t channels) {
   bool empty = true;
   for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
@@ -45,8 +45,8 @@ HWY_INLINE bool is_empty(const int32_t* points, int64_t channels) {
   return empty;
 }
 
-// Sets the bit of a voxel in the word of each group that has a point of the voxel, or reports the first point that
-// is out of range.
+// Sets the bit of a voxel in the word of each group with a point of the voxel, or reports the first point that is
+// out of range.
 HWY_INLINE void find_maxima(const FindArgs& args, int64_t voxel, uint64_t bit, uint64_t* words) {
   const int32_t* const points = args.argmax + voxel * args.C;
   bool is_bad = false;
@@ -65,7 +65,7 @@ HWY_INLINE void find_maxima(const FindArgs& args, int64_t voxel, uint64_t bit, u
   args.first_bad.report(bad - args.argmax);
 }
 
-// The same by the count and the points of the voxel.
+// The same from the count and the points of the voxel.
 HWY_INLINE void find_listed(const FindArgs& args, int64_t voxel, uint64_t bit, uint64_t* words) {
   const int64_t at = voxel * args.P;
   const int32_t count = args.pts_idx_of_voxels[at];
@@ -76,7 +76,7 @@ HWY_INLINE void find_listed(const FindArgs& args, int64_t voxel, uint64_t bit, u
   for (int64_t i = first; i < last; ++i) words[args.pts_idx_of_voxels[i] >> args.groups.log2_size] |= bit;
 }
 
-// The bits of the voxels [first, last) that have points. No branch depends on them.
+// The bits of the voxels [first, last) that have points. Branch-free.
 HWY_INLINE uint64_t voxels_with_points(const FindArgs& args, int64_t first, int64_t last) {
   uint64_t bits = 0;
   for (int64_t voxel = first; voxel < last; ++voxel) {
@@ -110,8 +110,8 @@ void find(const FindArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). T, here and below:
-// an element type.
+// Adds the gradient of each channel of a voxel to its point if the point is in [begin, end). T, here and below: an
+// element type.
 template <class T>
 HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
   const int32_t* const points = args.argmax + voxel * args.C;
@@ -140,7 +140,7 @@ HWY_INLINE void add_scaled(const T* grad, float scale, int64_t channels, float* 
   });
 }
 
-// Adds its share of the gradient of a voxel to each of its points that is one of [begin, end).
+// Adds the share of the gradient of a voxel to each of its points in [begin, end).
 template <class T>
 HWY_INLINE void add_to_listed(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
   const int32_t* const row = args.pts_idx_of_voxels + voxel * args.P;
@@ -151,7 +151,7 @@ HWY_INLINE void add_to_listed(const AddArgs& args, int64_t voxel, int64_t begin,
   }
 }
 
-// Writes the voxels of a word whose bits are set, and up to kDecoded places more, so that few branches depend on
+// Writes the voxels whose bits are set in a word, and up to kDecoded more places, so that few branches depend on
 // the bits. Returns the place after the last.
 HWY_INLINE int64_t* decode(uint64_t bits, int64_t first, int64_t* to) {
   int64_t* const end = to + std::popcount(bits);
@@ -165,7 +165,7 @@ HWY_INLINE int64_t* decode(uint64_t bits, int64_t first, int64_t* to) {
   return end;
 }
 
-// Prefetches what add() reads of a voxel.
+// Prefetches the data that add() reads for a voxel.
 template <class T>
 HWY_INLINE void prefetch_voxel(const AddArgs& args, int64_t voxel) {
   const bool is_max = args.method == PoolMethod::kMax;

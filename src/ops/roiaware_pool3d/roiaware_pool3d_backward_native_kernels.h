@@ -12,7 +12,7 @@ namespace mluop::roiaware_pool3d::backward::native {
 // Voxels that share a word of 64 bits.
 inline constexpr int64_t kWordVoxels = 64;
 
-// The points in groups of 2^log2_size, but for the last.
+// Divides the points into groups of 2^log2_size; the last may be smaller.
 struct Groups {
   int64_t count;
   int log2_size;
@@ -20,8 +20,8 @@ struct Groups {
 
 struct FindArgs : BackwardArgs {
   Groups groups;
-  uint64_t* has_points;  // [ceil(voxels() / kWordVoxels), groups.count]: bits of the voxels with points of a group
-  FirstBadItem& first_bad;  // an element of argmax for kMax, else of pts_idx_of_voxels
+  uint64_t* has_points;     // [ceil(voxels() / kWordVoxels), groups.count]: voxels with points of a group
+  FirstBadItem& first_bad;  // element of argmax for kMax, otherwise of pts_idx_of_voxels
 };
 
 // Work items: words. Finds the voxels of each group; reports the first count or point that is out of range.

@@ -13,10 +13,10 @@
 namespace mluop::roiaware_pool3d::forward::native {
 namespace {
 
-// The bytes that are moved in the time in which a RoI tests a point.
+// Cost of testing a point against a RoI, in bytes of memory traffic.
 constexpr int64_t kTestBytes = 4;
 
-// RoIs with many points cost more.
+// Many chunks, because RoIs with many points cost more.
 constexpr int64_t kChunksPerTask = 16;
 
 struct Workspace {
@@ -26,7 +26,7 @@ struct Workspace {
   BoundedPoints points;
 };
 
-// The memory of the handle: of each task, the numbers of points in the voxels of a RoI.
+// The memory that the handle keeps: for each task, the number of points in each voxel of a RoI.
 struct Counts {
   Counts(Arena& arena, int task_dim, int64_t roi_voxels)
       : of_tasks(arena.take<int32_t>("counts", {task_dim, roi_voxels})) {}
@@ -34,7 +34,7 @@ struct Counts {
   int32_t* of_tasks;  // [task_dim, roi_voxels]
 };
 
-// Throws Failure (BAD_PARAM) if they exceed int64_t.
+// Bytes of the outputs. Throws Failure (BAD_PARAM) if they exceed int64_t.
 int64_t output_bytes(const ForwardArgs& args) {
   constexpr int64_t kIndexBytes = sizeof(int32_t);
   const int64_t features = args.voxels() * args.C;

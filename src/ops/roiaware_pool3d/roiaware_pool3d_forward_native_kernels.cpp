@@ -27,7 +27,7 @@ using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::visit_points_in_box;
 
-// The voxels of a RoI. Each operation is that of the definition, rounded to fp32.
+// The voxels of a RoI. The operations are the operations of the definition, each rounded to fp32.
 class RoiVoxels {
  public:
   // T, here and below: an element type.
@@ -41,7 +41,7 @@ class RoiVoxels {
         y_{to_f32(roi[4]) / static_cast<float>(sizes.Y), sizes.Y},
         z_{to_f32(roi[5]) / static_cast<float>(sizes.Z), sizes.Z} {}
 
-  // The voxel of a point that the RoI contains.
+  // The voxel of a point inside the RoI.
   HWY_INLINE int64_t voxel(float x, float y, float z) const {
     const float dx = x - box_.x, dy = y - box_.y;
     const float u = dx * box_.cosine + dy * box_.sine, v = dy * box_.cosine - dx * box_.sine;
@@ -50,13 +50,13 @@ class RoiVoxels {
 
  private:
   struct Axis {
-    // Truncated, and limited to the axis; that of NaN is 0.
+    // Truncates and clamps to the axis; NaN becomes 0.
     HWY_INLINE int64_t cell(float offset) const {
       const float position = offset / size;
       return position > 0 ? std::min(static_cast<int64_t>(std::min(position, 0x1p31F)), count - 1) : 0;
     }
 
-    float size;  // of a voxel
+    float size;  // size of a voxel
     int64_t count;
   };
 
@@ -73,7 +73,7 @@ HWY_INLINE void fill(const PoolArgs& args, const StreamWriter& writer, void* dat
   }
 }
 
-// Writes the points of the voxels of a RoI. counts[v] = those of voxel v.
+// Writes the points of the voxels of a RoI. counts[v] = the number of points of voxel v.
 template <class T>
 HWY_INLINE void place_points(const PoolArgs& args, int64_t r, const StreamWriter& writer, int32_t* counts) {
   const int64_t V = args.roi_voxels(), P = args.P;
@@ -95,7 +95,7 @@ HWY_INLINE void place_points(const PoolArgs& args, int64_t r, const StreamWriter
   }
 }
 
-// The first of the greatest features of the points, and its point; 0 and -1 where none is above -infinity.
+// The first of the greatest features of the points, and its point; 0 and -1 where no feature is above -infinity.
 template <class T>
 HWY_INLINE void pool_max(const T* features, int64_t stride, const int32_t* points, int32_t count, int64_t channels,
                          T* pooled, int32_t* argmax) {
@@ -141,11 +141,11 @@ HWY_INLINE void pool_voxel(const PoolArgs& args, int64_t voxel, int32_t count) {
   }
 }
 
-// Voxels without points are runs: most are.
+// Handles voxels without points, which are most voxels, as runs.
 template <class T>
 void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t V = args.roi_voxels(), C = args.C;
-  const uint8_t no_point = args.method == PoolMethod::kMax ? 0xFF : 0;  // each byte of -1, or of 0
+  const uint8_t no_point = args.method == PoolMethod::kMax ? 0xFF : 0;  // the bytes of -1, or of 0
   int32_t* const counts = args.counts + task.taskId * V;
   const StreamWriter writer;
   for (int64_t r = begin; r < end; ++r) {

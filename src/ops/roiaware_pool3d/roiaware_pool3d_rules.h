@@ -1,4 +1,4 @@
-// RoI-aware pooling: what the operators share of their declarations and rules.
+// RoI-aware pooling: declarations and rules shared by both operators.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace mluop::roiaware_pool3d {
 
-// The parameters of both operators that are no tensors.
+// The scalar parameters of both operators.
 struct Parameters {
   Sizes sizes(int64_t N) const { return {boxes_num, N, channels, max_pts_each_voxel, out_x, out_y, out_z}; }
   PoolMethod method() const { return static_cast<PoolMethod>(pool_method); }
@@ -26,7 +26,7 @@ inline void declare(Call& call, const Parameters& p) {
   call.parameter("out_z", p.out_z, AtLeast{1});
 }
 
-// After the declaration of all arguments. `dtype` is that of the tensor `name`.
+// Call it after all arguments are declared. `dtype`: the data type of the tensor `name`.
 inline void check_parameters(const Call& call, const Parameters& p, std::string_view name, mluOpDataType_t dtype) {
   call.check_pointers();
   call.check_not_200_series();

@@ -9,7 +9,7 @@
 namespace mluop::roipoint_pool3d {
 namespace {
 
-// The parameters that operator and query share.
+// The parameters shared by the operator and its query.
 struct Parameters {
   int batch_size, pts_num, boxes_num, feature_in_len, sampled_pts_num;
   const TensorDescriptor *points_desc, *point_features_desc, *boxes3d_desc, *pooled_features_desc,
@@ -24,12 +24,13 @@ struct Data {
   void *pooled_features, *pooled_empty_flag;
 };
 
-// A scalar that an empty tensor states too; a negative one is none of its dimensions.
+// Checks a scalar that equals a dimension, which may belong to an empty tensor; a negative scalar never equals
+// one.
 void require_size(std::string_view dim, std::string_view scalar, int64_t size) {
   require_positive(size == 0 ? dim : scalar, size);
 }
 
-// Declares the tensors, and checks all but the workspace.
+// Declares the tensors and checks everything except the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const auto dtype = dtype_of(p.points_desc);
   const Sizes sizes = p.sizes();

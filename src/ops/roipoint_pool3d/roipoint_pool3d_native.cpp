@@ -12,10 +12,10 @@
 namespace mluop::roipoint_pool3d::native {
 namespace {
 
-// The bytes that are moved in the time in which a box tests a point.
+// Cost of testing a point against a box, in bytes of memory traffic.
 constexpr int64_t kTestBytes = 4;
 
-// Boxes that few points are in test all of them.
+// Many chunks, because a box with few points inside tests all points.
 constexpr int64_t kChunksPerTask = 16;
 
 // Rows that are in L1 when they are written.
@@ -28,7 +28,7 @@ struct Workspace {
   BoundedPoints points;
 };
 
-// The memory of the handle: of each task, the points of a box.
+// The memory that the handle keeps: for each task, the points of a box.
 struct Samples {
   Samples(Arena& arena, int task_dim, int64_t S) : of_tasks(arena.take<int32_t>("samples", {task_dim, S})) {}
 
@@ -43,7 +43,7 @@ void run(Call& call, const Args& args, Arena arena) {
   Context& context = call.context();
   const Workspace workspace(arena, args);
   const int64_t boxes = args.B * args.M;
-  // The output is in memory, so its number of bytes fits int64_t.
+  // The output exists in memory, so its byte count fits int64_t.
   const int64_t written = boxes * args.S * args.row() * static_cast<int64_t>(size_of(args.dtype));
   const int64_t test_bytes = saturated_product({boxes, args.N * kTestBytes});
   const int task_dim = choose_task_dim(boxes, std::max(written, test_bytes));

@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::visit_points_in_box;
 
-// The first points of box m of batch b, at most S. Returns their number.
+// Finds the first points, at most S, of box m of batch b. Returns their number.
 HWY_INLINE int64_t find_samples(const SampleArgs& args, int64_t b, int64_t m, int32_t* samples) {
   int64_t count = 0;
   visit_points_in_box(args.boxes, b, m, args.bounded_points, [&](int64_t n) {
@@ -39,11 +39,11 @@ HWY_INLINE void copy_point(const SampleArgs& args, int64_t b, int32_t n, T* row)
   std::memcpy(row + 3, features, static_cast<size_t>(args.C) * sizeof(T));
 }
 
-// Rows are written a tile at a time, whose lines are whole but for the first and the last.
+// Writes rows one tile at a time; all lines of a tile except the first and the last are whole.
 template <class T>
 HWY_INLINE void write_samples(const SampleArgs& args, int64_t b, const int32_t* samples, int64_t count,
                               const StreamWriter& writer, T* tile, T* to) {
-  int64_t i = 0;  // of the sample
+  int64_t i = 0;  // index of the sample
   for (int64_t first = 0; first < args.S; first += args.tile_rows) {
     const int64_t rows = std::min(args.tile_rows, args.S - first);
     T* const at = to + first * args.row();

@@ -10,7 +10,7 @@
 
 namespace mluop::soft_nms {
 
-// The columns of dets: those of boxes, and the score.
+// The columns of dets: the numbers of a box, and the score.
 inline constexpr int64_t kColumns = 5;
 
 // The arguments of the call, checked.

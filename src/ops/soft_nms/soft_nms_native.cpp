@@ -8,9 +8,9 @@
 namespace mluop::soft_nms::native {
 namespace {
 
-// The bytes that are moved in the time in which a box is copied.
+// Cost of copying a box, in bytes of memory traffic.
 constexpr int64_t kLoadBytes = 48;
-// A quarter of those of the time in which its score is decayed, because each step has a launch of its own.
+// Cost of decaying a score, divided by four because each step is a launch.
 constexpr int64_t kDecayBytes = 2;
 
 }  // namespace
@@ -30,7 +30,7 @@ void run(Call& call, const Args& args, Arena arena) {
   };
   each_chunk("load", kLoadBytes, load_kernel());
   while (candidates.remaining() > 0) {
-    // One launch has all steps from where several tasks do not pay.
+    // Once several tasks no longer pay off, one launch runs all remaining steps.
     const bool is_small = choose_task_dim(candidates.chunks(), candidates.remaining() * kDecayBytes) == 1;
     launch(context, "choose", 1, Evenly{1}, is_small ? choose_all_kernel() : choose_kernel(), kernel_args);
     if (is_small) break;

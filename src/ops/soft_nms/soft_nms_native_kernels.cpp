@@ -27,7 +27,7 @@ static_assert(Candidates::kChunkBoxes % kLanes == 0);
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// std::max and std::min of each lane: the first operand if both are equal, or one is NaN.
+// std::max and std::min of each lane: the first operand if the operands are equal or one is NaN.
 HWY_INLINE V first_max(V a, V b) { return hn::IfThenElse(hn::Lt(a, b), b, a); }
 HWY_INLINE V first_min(V a, V b) { return hn::IfThenElse(hn::Lt(b, a), b, a); }
 
@@ -74,7 +74,7 @@ void load(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// The first box from `first` on whose score is in accept(scores); `count` if there is none.
+// The first box, from `first` on, whose score accept(scores) selects; `count` if there is none.
 template <class Accept>
 HWY_INLINE int64_t find(const Candidates& all, int64_t first, const Accept& accept) {
   const D d;
@@ -90,7 +90,7 @@ HWY_INLINE void copy(const Candidates& all, int64_t from, int64_t to) {
   all.indices[to] = all.indices[from];
 }
 
-// The last box replaces one that is dropped.
+// Drops boxes; the last box replaces each dropped box.
 HWY_INLINE void drop(Candidates& all, float min_score) {
   const auto is_low = [min_score](V scores) { return hn::Lt(scores, hn::Set(D(), min_score)); };
   for (int64_t i = find(all, all.chosen, is_low); i < all.count; i = find(all, i, is_low)) {
@@ -108,8 +108,8 @@ HWY_INLINE bool choose_one(const KernelArgs& args) {
     summary.min = std::min(summary.min, all.summaries[chunk].min);
     summary.max = std::max(summary.max, all.summaries[chunk].max);
   }
-  // The first box is chosen before any is dropped. A box that is dropped has not the maximum if another number
-  // remains.
+  // The first box is chosen before any box is dropped. A dropped box does not hold the maximum unless all other
+  // scores are NaN.
   if (all.chosen > 0 && summary.min < args.min_score) drop(all, args.min_score);
   if (all.remaining() == 0) return false;
   const auto is_max = [&](V scores) { return hn::Eq(scores, hn::Set(D(), summary.max)); };
@@ -124,7 +124,7 @@ HWY_INLINE bool choose_one(const KernelArgs& args) {
 
 HWY_INLINE float gaussian_weight(float iou, float sigma) { return std::exp(-(iou * iou) / sigma); }
 
-// What scores are multiplied by. weight_of_0: the gaussian weight without overlap.
+// The factors of the scores. weight_of_0: the gaussian weight without overlap.
 HWY_INLINE V weights_of(const Args& args, V iou, float weight_of_0) {
   const D d;
   if (args.method != MLUOP_OMP_SOFT_NMS_GAUSSIAN) {

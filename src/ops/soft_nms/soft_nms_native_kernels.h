@@ -1,6 +1,6 @@
 // Soft NMS, native algorithm: the candidates, and range kernels in the order of their launches.
 //
-// A step is choose, then decay, which is parallel. The summaries that decay writes spare choose a pass over the
+// A step is choose, then decay, which is parallel. decay writes summaries, which save choose a pass over the
 // scores.
 #pragma once
 
@@ -13,17 +13,17 @@
 
 namespace mluop::soft_nms::native {
 
-// The least and the greatest score of a chunk, NaN left out.
+// The least and the greatest score of a chunk, ignoring NaN.
 struct Summary {
   float min, max;
 };
 
-// The boxes that remain, a number at a time: [chosen, count).
+// The remaining boxes [chosen, count), as a structure of arrays.
 struct Candidates {
   // Chunks start at `chosen`.
   static constexpr int64_t kChunkBoxes = 512;
-  // The longest vector. A vector from any box on may end past the last one; scores there are NaN, which are
-  // neither chosen nor dropped.
+  // The longest vector. A vector may extend past the last box; scores there are NaN, which are neither chosen nor
+  // dropped.
   static constexpr int64_t kPadding = 16;
 
   Candidates(Arena& arena, int64_t N)
@@ -42,7 +42,7 @@ struct Candidates {
 
   float *x1, *y1, *x2, *y2, *areas, *scores;  // [N + kPadding]
   int32_t* indices;                           // [N]
-  Summary* summaries;                         // [chunks()], of the last load or decay
+  Summary* summaries;                         // [chunks()], written by the last load or decay
   int64_t chosen = 0;
   int64_t count;
 };
@@ -54,13 +54,13 @@ struct KernelArgs : Args {
 // Work items: chunks. Copies the inputs.
 RangeKernel<KernelArgs> load_kernel();
 
-// Work items: one. Drops boxes, and chooses one if any remains: writes its row of the outputs.
+// Work items: one. Drops boxes and, if any remain, chooses one: writes its row of the outputs.
 RangeKernel<KernelArgs> choose_kernel();
 
-// Work items: chunks. Decays the scores of the boxes that overlap the one chosen last.
+// Work items: chunks. Decays the scores of the boxes that overlap the box chosen last.
 RangeKernel<KernelArgs> decay_kernel();
 
-// Work items: one. All steps until no box remains.
+// Work items: one. Runs all steps until no box remains.
 RangeKernel<KernelArgs> choose_all_kernel();
 
 }  // namespace mluop::soft_nms::native

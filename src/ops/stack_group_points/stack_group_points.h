@@ -11,11 +11,11 @@
 
 namespace mluop::stack_group_points {
 
-// The arguments of both operators, checked except for the values of the indices. There are elements to write.
+// The arguments of both operators, checked except for the values of the indices. At least one element is written.
 struct Args {
   int64_t M, N, C;
-  mluOpDataType_t dtype;  // of all tensors but counts and indices
-  CloudIndices groups;    // of S samples
+  mluOpDataType_t dtype;  // of all tensors except counts and indices
+  CloudIndices groups;    // groups of S samples
 };
 
 // Elements are copied bit by bit.

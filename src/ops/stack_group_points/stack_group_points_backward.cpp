@@ -1,6 +1,6 @@
 // mluOpOmpStackGroupPointsBackward: entry and checks.
 // Start with the entry below, then run_backward() in stack_group_points_native.cpp; the kernel: sum() in
-// stack_group_points_backward_native_kernels.cpp, which follows its helpers and uses those of
+// stack_group_points_backward_native_kernels.cpp, which follows its helpers and uses the helpers of
 // primitives/simd/channel_strip-inl.h.
 #include "mlu_op_omp.h"
 #include "ops/stack_group_points/stack_group_points.h"

@@ -24,10 +24,10 @@ using mluop::HWY_NAMESPACE::localize_indices;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StripTag;
 
-// Groups ahead of the one in work that are prefetched.
+// Distance, in groups, at which groups are prefetched.
 constexpr int64_t kLookahead = 2;
 
-// A work item. Features count from the first of the cloud.
+// A work item. Features are counted from the first feature of the cloud.
 struct WorkItem {
   WorkItem(const SumArgs& args, int64_t number) {
     const int64_t strips = strip_count(args), tile_number = number / strips;
@@ -46,7 +46,7 @@ struct WorkItem {
   int64_t first_channel, channels;
 };
 
-// Adds `count` samples where a square has fewer points or channels. T, here and below: an element type.
+// Adds `count` samples of a square with fewer points or channels. T, here and below: an element type.
 template <class T>
 HWY_INLINE void add_edge(const WorkItem& item, const T* from, int64_t S, int64_t count, const int32_t* features,
                          const SumTile<T>& tile) {
@@ -66,7 +66,7 @@ HWY_INLINE void add_edge(const WorkItem& item, const T* from, int64_t S, int64_t
   }
 }
 
-// Adds the samples of a group, rows of S elements at `from`.
+// Adds the samples of a group; `from`: rows of S elements.
 template <class T>
 HWY_INLINE void add_group(const WorkItem& item, const T* from, const int32_t* indices, int64_t S,
                           const SumTile<T>& tile) {
@@ -74,7 +74,7 @@ HWY_INLINE void add_group(const WorkItem& item, const T* from, const int32_t* in
   for (int64_t first = 0; first < S; first += SumTile<T>::kRunSamples) {
     const int64_t count = std::min(SumTile<T>::kRunSamples, S - first);
     localize_indices(indices + first, count, item.first_feature, item.features, tile.local_features);
-    // The padding up to whole squares goes to a row that is not written.
+    // Padding up to whole squares refers to a row that is not written.
     std::fill(tile.local_features + count, tile.local_features + round_up(count, kStep),
               static_cast<int32_t>(item.features));
     for (int64_t s = 0; s < count; s += kStep) {
@@ -105,7 +105,7 @@ HWY_INLINE void write_sums(const WorkItem& item, const SumTile<T>& tile, T* to, 
 template <class T>
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const SumTile<T> tile(task.nram, args.tile_features);
-  // add_square() also reads the elements that an edge does not have.
+  // add_square() also reads the elements past an edge.
   std::fill_n(tile.edge, kStripChannels * kStripLanes, 0.0F);
   const int64_t S = args.groups.samples;
   for (int64_t number = begin; number < end; ++number) {

@@ -21,7 +21,7 @@ using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_transposed_rows;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
-// Stores the elements of a column of lanes, of kPacked<T> channels each, to as many rows.
+// Stores the elements of a column of lanes, each with kPacked<T> channels, to as many rows.
 template <class D>
 HWY_INLINE void store_column(D d, hn::Vec<D> column, float* to, int64_t) {
   hn::StoreU(column, d, to);
@@ -35,7 +35,7 @@ HWY_INLINE void store_column(D, hn::Vec<D> column, Half* to, int64_t stride) {
   hn::StoreU(hn::TruncateTo(du, hn::ShiftRight<16>(lanes)), du, halves + stride);
 }
 
-// Transposes a square: channels from c on, of the rows at `rows`.
+// Transposes a square: the channels from c on of the rows at `rows`.
 template <class D, class T>
 HWY_NOINLINE void transpose_square(D d, const T* const* rows, int64_t c, T* to, int64_t stride) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
@@ -48,7 +48,7 @@ HWY_NOINLINE void transpose_square(D d, const T* const* rows, int64_t c, T* to, 
 }
 
 // Transposes `channels` channels of the rows of a tile, by squares of at most kSquare lanes. The last square of
-// channels overlaps the one before. T, here and below: an element type.
+// channels overlaps the previous one. T, here and below: an element type.
 template <size_t kSquare, class T>
 HWY_INLINE void transpose_rows(const GroupTile<T>& tile, int64_t samples, int64_t channels) {
   const hn::CappedTag<float, kSquare> d;
@@ -70,8 +70,8 @@ HWY_INLINE void transpose_rows(const GroupTile<T>& tile, int64_t samples, int64_
   }
 }
 
-// Copies the columns to rows of the output, S elements apart. Rows that are consecutive in both are copied at
-// once.
+// Copies the columns to rows of the output, S elements apart. Rows that are consecutive in both are copied
+// together.
 template <class T>
 HWY_INLINE void write_columns(const GroupTile<T>& tile, int64_t samples, int64_t channels, int64_t S, T* to,
                               const StreamWriter* stream) {

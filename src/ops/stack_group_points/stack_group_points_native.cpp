@@ -19,12 +19,12 @@ int64_t bytes_moved(const Args& args) {
   return total_bytes({indices * int64_t{sizeof(int32_t)}, args.N * args.C * element, indices * args.C * element});
 }
 
-// Where the rows of each cloud start.
+// The first row of each cloud.
 struct Starts {
   Starts(Arena& arena, const CloudIndices& groups)
       : of_features(arena, groups.clouds), of_groups(arena, groups.clouds) {}
 
-  // After construction over memory.
+  // Call it after construction over memory.
   void initialize(const CloudIndices& groups) const {
     of_features.sum([&](int64_t b) { return groups.feature_counts[b]; });
     of_groups.sum([&](int64_t b) { return groups.group_counts[b]; });
@@ -37,7 +37,7 @@ constexpr int64_t kMaxRangeSamples = 128;
 // The tile stays in L1 until it is copied.
 constexpr int64_t kMaxTileElements = 4096;
 
-// Non-temporal stores pay for whole lines only.
+// Non-temporal stores pay off only for whole lines.
 bool writes_lines(int64_t samples) {
   return samples % GroupTile<float>::kMaxLanes == 0 || samples >= kMaxRangeSamples;
 }
@@ -57,10 +57,10 @@ struct Memory {
   CloudStarts tile_starts;
 };
 
-// The most features whose tile fits NRAM.
+// The largest number of features whose tile fits NRAM.
 int64_t max_tile_features(const Context& context, const Args& args) {
   constexpr int64_t kStripBytes = kStripChannels * kStripChannels * int64_t{sizeof(float)};
-  // The sums of more strips of features alone exceed NRAM.
+  // The sums of more strips of features alone would exceed NRAM.
   const int64_t max_strips =
       std::min(ceil_div(args.N, kStripChannels), static_cast<int64_t>(context.nram_capacity) / kStripBytes);
   return kStripChannels * fit_tile(context, std::max<int64_t>(max_strips, 1), [&](int64_t strips) {

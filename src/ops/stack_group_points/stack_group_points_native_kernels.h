@@ -12,8 +12,8 @@
 
 namespace mluop::stack_group_points::native {
 
-// Work items: (group, range of samples, range of channels), channels fastest. Transposes the rows of features that
-// a range of samples names in NRAM.
+// Work items: (group, range of samples, range of channels), channels fastest. Transposes in NRAM the rows of
+// features that a range of samples names.
 struct GroupArgs : ForwardArgs {
   int64_t sample_ranges() const { return ceil_div(groups.samples, range_samples); }
   int64_t channel_ranges() const { return ceil_div(C, range_channels); }
@@ -28,7 +28,7 @@ RangeKernel<GroupArgs> group_kernel(mluOpDataType_t dtype);
 // T, here and below: an element type.
 template <class T>
 struct GroupTile {
-  // Columns of whole vectors are stored.
+  // Whole vectors of columns are stored.
   static constexpr int64_t kMaxLanes = 16;
 
   GroupTile(Arena& nram, int64_t channels, int64_t samples)
@@ -37,7 +37,7 @@ struct GroupTile {
         columns(nram.take<T>("transposed rows", {channels, stride})) {}
 
   int64_t stride;
-  const T** rows;  // [stride], of the samples, then that of the last one
+  const T** rows;  // [stride], rows of the samples, padded with the last row
   T* columns;      // [channels, stride]
 };
 
@@ -56,7 +56,7 @@ RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);
 
 template <class T>
 struct SumTile {
-  // Samples whose indices are localized at a time: a run.
+  // Samples of a run, whose indices are localized together.
   static constexpr int64_t kRunSamples = 64;
 
   SumTile(Arena& nram, int64_t tile_features)
@@ -65,7 +65,7 @@ struct SumTile {
         edge(nram.take<float>("edge", {kStripChannels, kStripChannels})),
         rounded(nram.take<T>("rounded sums", {kStripChannels})) {}
 
-  float* sums;              // [features + kStripChannels, kStripChannels]; the last rows take other points
+  float* sums;              // [features + kStripChannels, kStripChannels]; the last rows collect other points
   int32_t* local_features;  // [kRunSamples], the row in `sums` of each sample
   float* edge;              // [kStripChannels, kStripChannels], the points of an incomplete square
   T* rounded;               // [kStripChannels]

@@ -1,14 +1,14 @@
-// mluOpThreeInterpolateBackward: entry and checks.
-// Start with the entry below, then run() and make_plan() in three_interpolate_backward_native.cpp. Many channels,
-// few features: sum() in three_interpolate_backward_native_grouped_kernels.cpp; other calls: direct() in
-// three_interpolate_backward_native_direct_kernels.cpp. The algorithm of the design document: run() in
+// mluOpThreeInterpolateBackward: entry and checks. Start with the entry below, then run() and make_plan() in
+// three_interpolate_backward_native.cpp. For many channels and few features, continue with sum() in
+// three_interpolate_backward_native_grouped_kernels.cpp, otherwise with direct() in
+// three_interpolate_backward_native_direct_kernels.cpp. The device algorithm is run() in
 // three_interpolate_backward_device.cpp, then interpolate() in three_interpolate_backward_device_kernels.cpp.
 #include "ops/three_interpolate_backward/three_interpolate_backward.h"
 
 namespace mluop::three_interpolate_backward {
 namespace {
 
-// The 200 series converts indices to fp32, which represents every integer up to here.
+// The 200 series converts indices to fp32, which is exact up to this number.
 constexpr int64_t kMax200SeriesFeatures = int64_t{1} << 23;
 
 void check_feature_count(const DeviceProfile& device, int64_t M) {

@@ -2,8 +2,8 @@
 //
 // Letters as in the design document: B batches, C channels, N points, M features; Co, No and Mo are the channels,
 // points and features of a tile. An element of `indices` is a pair: it adds the channels of its point, times its
-// weight, to its feature. The sum of a feature starts at +0 and adds the rounded products in the order of
-// `indices`, in fp32: the bits of the serial loop.
+// weight, to its feature. The sum of a feature starts at +0 and adds the rounded products in fp32, in the order of
+// `indices`: bit-identical to the serial loop.
 #pragma once
 
 #include <cstdint>

@@ -13,15 +13,15 @@ namespace {
 
 constexpr int64_t round_down(int64_t a, int64_t multiple) { return a / multiple * multiple; }
 
-// The bytes that a tile needs, at least those of the document.
+// The bytes that a tile needs, at least the bytes that the document states.
 template <class T>
 int64_t tile_bytes(const Tiling& tiling) {
   return std::max(document_bytes(tiling, sizeof(T)), static_cast<int64_t>(bytes_of<Tile<T>>(tiling)));
 }
 
-// Tiles in multiples of `unit` elements, or nothing if none fits NRAM. Section 3.3.2 of the document gives
-// priorities of the dimensions only; this is the search of MLU-OPS, which ranks M, C, N. `limit` bounds
-// Co * No * Mo and decreases until the tile fits.
+// Chooses tiles in multiples of `unit` elements; nothing if none fits NRAM. Section 3.3.2 of the document only
+// ranks the dimensions; this is the search of MLU-OPS, which ranks M, C, N. `limit` bounds Co * No * Mo and
+// decreases until the tile fits.
 template <class T>
 std::optional<Tiling> find_tiling(const Context& context, const Args& args, int64_t unit, int task_dim) {
   constexpr auto kBytes = int64_t{sizeof(T)};
@@ -43,8 +43,8 @@ std::optional<Tiling> find_tiling(const Context& context, const Args& args, int6
   return std::nullopt;
 }
 
-// Tiles are multiples of 128 bytes, the alignment of the document. If NRAM is too small for those, which no device
-// has, they are multiples of 64 bytes.
+// Tiles are multiples of 128 bytes, the alignment of the document; of 64 bytes if NRAM is smaller than on any
+// device.
 template <class T>
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   constexpr int64_t kUnit = 128 / int64_t{sizeof(T)};
@@ -58,9 +58,9 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
 
 }  // namespace
 
-// MLU-OPS goes from `max` down and takes a smaller Mo if its last round is fuller, or if it needs one round more
-// and that round is full. Fewer features never need fewer rounds, so the search ends at the most work items up to
-// the next multiple of task_dim.
+// MLU-OPS searches downwards from `max` and takes a smaller Mo if its last round is fuller, or if it needs one
+// round more and that round is full. Fewer features never need fewer rounds, so the search ends at the largest
+// number of work items up to the next multiple of task_dim.
 int64_t choose_features(int64_t B, int64_t M, int64_t max, int64_t unit, int task_dim) {
   const int64_t tiles = ceil_div(M, max);
   const int64_t max_tiles = round_up(B * tiles, task_dim) / B;

@@ -53,8 +53,8 @@ struct TileRange {
 
 // The channels [c, c + width) of a tile, in whole vectors; `channels` of them are in the tensor. The buffers of
 // points and sums are strips of rows of `width`, consecutive in NRAM, so that a strip stays in L1. A strip of few
-// channels is not transposed: vectors would be mostly padding. An element's additions have the same order in every
-// strip.
+// channels is not transposed, because vectors would be mostly padding. The additions to an element have the same
+// order in every strip.
 struct Strip {
   static constexpr int64_t kChannels = 64;
   static constexpr int64_t kMaxUntransposed = 4;
@@ -81,7 +81,7 @@ HWY_INLINE void for_each_strip(const TileRange& range, const Visit& visit) {
   for (int64_t c = 0; c < range.channels; c += Strip::kChannels) visit(Strip(range, c));
 }
 
-// The distance of the sums of consecutive channels, in a strip that is not transposed.
+// Distance between the sums of consecutive channels in a strip that is not transposed.
 HWY_INLINE int64_t untransposed_stride(const Tiling& tiling) { return tiling.Mo + kLanes; }
 
 template <class T>
@@ -124,8 +124,8 @@ HWY_INLINE void load_strip(const InterpolateArgs& args, const Tile<T>& tile, con
             gradients<T>(args, range, range.n, strip.c), args.N * kBytes, range.points * kBytes, strip.channels);
 }
 
-// Prefetches the rows of a strip for the next tiles, kBytes of a row at a time: measured faster than one tile at a
-// time, whose rows are short. Strips take turns.
+// Prefetches the rows of a strip for the next tiles, kBytes of a row at a time, which was measured to be faster
+// than the short rows of one tile at a time. Strips take turns.
 template <class T>
 HWY_INLINE void prefetch_next(const InterpolateArgs& args, const TileRange& range, const Strip& strip) {
   const Tiling& tiling = args.tiling;
@@ -148,8 +148,8 @@ HWY_INLINE void store_column(hn::Vec<D> column, T* to, int64_t stride) {
   hn::StoreU(hn::TruncateTo(d16, hn::ShiftRight<16>(lanes)), d16, reinterpret_cast<uint16_t*>(to + stride));
 }
 
-// Transposes a strip of grad_output. The document multiplies by the weights of a slot before it transposes, once
-// for each slot; the products are the same after the transposition, which then is done once.
+// Transposes a strip of grad_output. The document multiplies by the weights of a slot before transposing, once for
+// each slot; transposing first gives the same products with one transposition.
 template <class T>
 HWY_INLINE void transpose_points(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t points) {
   const D d;
@@ -166,7 +166,7 @@ HWY_INLINE void transpose_points(const Tile<T>& tile, const Tiling& tiling, cons
   }
 }
 
-// Sets local_rows and local_weights for a slot: indices outside [m0, m0 + Mo) have weight 0 and the spare row.
+// Sets local_rows and local_weights for a slot: indices outside [m0, m0 + Mo) get weight 0 and the spare row.
 template <class T>
 HWY_INLINE void select_rows(const Tile<T>& tile, const Tiling& tiling, int64_t slot, int64_t m0, int64_t points) {
   const D d;
@@ -187,7 +187,7 @@ HWY_INLINE void select_rows(const Tile<T>& tile, const Tiling& tiling, int64_t s
 }
 
 // sums[row of n] += points[n] * weight of n, for each point of a transposed strip. kWidth: the width of the strip,
-// or 0 for strips of any width.
+// or 0 for any width.
 template <int64_t kWidth, class T>
 HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t points) {
   const D d;
@@ -220,8 +220,8 @@ HWY_INLINE void add_slot_untransposed(const Tile<T>& tile, const Tiling& tiling,
   }
 }
 
-// Loads and adds a tile of points, a strip of channels at a time; the document loads the whole tile first. Slots
-// are the outer loop, points the inner one.
+// Loads and adds a tile of points, one strip of channels at a time; the document loads the whole tile first. The
+// outer loop runs over slots, the inner loop over points.
 template <class T>
 HWY_INLINE void add_tile(const InterpolateArgs& args, const Tile<T>& tile, const TileRange& range, int64_t m0,
                          Task& task) {
@@ -291,7 +291,7 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
   const Tiling& tiling = args.tiling;
   const Tile<T> tile(task.nram, tiling);
   const int64_t feature_tiles = tiling.feature_tiles(args);
-  // Elements past the last channel or point are computed and not stored: NaN and subnormals would be slow.
+  // Elements past the last channel or point are computed but not stored; NaN or subnormals in them would be slow.
   std::fill_n(tile.grad_output, tiling.Co * tiling.No, T{});
   std::fill_n(tile.slot_indices, 3 * tiling.No, 0);
   std::fill_n(tile.slot_weights, 3 * tiling.No, T{});

@@ -1,9 +1,9 @@
 // Three interpolate backward, device algorithm: arguments, tiles in NRAM and range kernels, in the order of their
 // launches.
 //
-// Letters as in three_interpolate_backward.h. A product of a gradient and a weight is rounded, then added in
-// fp32, in the order of the design document: tile of points, slot (the position of an index among the three of its
-// point), point.
+// Letters as in three_interpolate_backward_args.h. Products of gradient and weight are rounded, then added in
+// fp32, in the order of the design document: tile of points, slot (position among the three indices of a point),
+// point.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace mluop::three_interpolate_backward::device {
 
-// Work items: indices. Reports the first that is outside [0, M).
+// Work items: indices. Reports the first index outside [0, M).
 struct CheckArgs : Args {
   FirstBadItem& first_bad_index;
 };
@@ -32,7 +32,7 @@ struct CheckTile {
   int32_t* indices;  // [kIndices]
 };
 
-// Tiles of a call. A work item is (b, Mo features), features fastest. Multiples of 64 bytes.
+// The tiles of a call. A work item is (b, Mo features), features fastest. Multiples of 64 bytes.
 struct Tiling {
   int64_t feature_tiles(const Args& args) const { return ceil_div(args.M, Mo); }
   int64_t work_items(const Args& args) const { return args.B * feature_tiles(args); }
@@ -40,22 +40,22 @@ struct Tiling {
   int64_t Co, No, Mo;
 };
 
-// Work items: those of Tiling. Computes and stores grad_features of all channels, Co at a time.
+// Work items: as Tiling states. Computes and stores grad_features of all channels, Co at a time.
 struct InterpolateArgs : Args {
   const Tiling& tiling;
 };
 RangeKernel<InterpolateArgs> interpolate_kernel(mluOpDataType_t dtype);
 
-// The bytes of the NRAM partition of section 3.4 of the design document; T is the size of an element.
+// Bytes of the NRAM partition of section 3.4 of the design document; T: the size of an element.
 inline int64_t document_bytes(const Tiling& tiling, int64_t T) {
   const auto [Co, No, Mo] = tiling;
   return T * (std::max(Co * Mo, Co * No) + Co * Mo + 2 * Co * No + Co + 6 * No) + 36 * No;
 }
 
-// The tile of interpolate_kernel(): in float, the buffers and their bytes are those of the document. In half, the
-// document adds in half; sums are fp32 here, in the space of its buffers grad_features and transposed
-// grad_features, and a spare row of fp32 takes 2 Co bytes more. The gradients, whose space is free then, take the
-// transposed sums, No features at a time. T: an element type.
+// The tile of interpolate_kernel(). For float, the buffers and their bytes are as in the document. For half, the
+// document adds in half; here sums are fp32, in the space of the document's buffers grad_features and transposed
+// grad_features, plus 2 Co bytes for a spare fp32 row. The transposed sums, No features at a time, reuse the space
+// of the gradients. T: an element type.
 template <class T>
 struct Tile {
   static constexpr bool kFloat = sizeof(T) == sizeof(float);
@@ -76,17 +76,17 @@ struct Tile {
         mask(nram.take<int32_t>("mask", {tiling.No})) {}
 
   T* grad_output;         // [Co, No]
-  T* points;              // [No, Co], in strips of channels; the products of a slot if these are few
-  float* sums;            // [Mo + 1, Co], in strips; the spare row Mo takes the pairs of other work items
+  T* points;              // [No, Co], in strips of channels; with few channels, products of a slot
+  float* sums;            // [Mo + 1, Co], in strips; row Mo collects the pairs of other work items
   T* rows;                // [Co, row_features], transposed sums
-  int64_t row_features;   // features that are transposed and stored at a time
+  int64_t row_features;   // features transposed and stored at a time
   T* weights;             // [No, 3]
   T* slot_weights;        // [3, No]
   int32_t* indices;       // [No, 3]
   int32_t* slot_indices;  // [3, No]
   int32_t* local_rows;    // [No], rows of `sums`
   float* local_weights;   // [No], 0 for the pairs of other work items
-  int32_t* mask;          // [No], of the document; SIMD keeps it in registers
+  int32_t* mask;          // [No], unused buffer of the document: SIMD keeps the mask in registers
 };
 
 struct Plan {

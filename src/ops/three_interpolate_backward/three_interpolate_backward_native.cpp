@@ -19,18 +19,18 @@ constexpr int64_t kStrip = Tiling::kStrip;
 
 // With fewer channels, grouping costs about as much as it saves.
 constexpr int64_t kMinGroupedChannels = 3 * kStrip;
-// Grouping avoids additions that wait for the previous one to the same feature; among more features, these are
-// rare. Measured on 64 to 4096 points with AVX-512.
+// Grouping avoids additions that wait for the previous addition to the same feature; with more features, such
+// waits are rare. Measured on 64 to 4096 points with AVX-512.
 constexpr int64_t kMaxGroupedFeatures = 96;
 constexpr int64_t kMinPairsPerFeature = 2;
 
 // Strips that share the decoding of a pair, if each task still has kMinItemsPerTask work items.
 constexpr int64_t kMaxStrips = 4;
 constexpr int64_t kMinItemsPerTask = 8;
-// Transposed points stay in L1; larger tiles gain nothing.
+// Transposed points stay in L1; larger tiles are not faster.
 constexpr int64_t kMaxPointBytes = 32 << 10;
 
-// The bytes that are moved in the time of grouping a pair.
+// Cost of grouping a pair, in bytes of memory traffic.
 constexpr int64_t kGroupBytes = 32;
 
 int64_t bytes_moved(const Args& args) {
@@ -39,7 +39,7 @@ int64_t bytes_moved(const Args& args) {
                       args.B * args.C * args.N * element, args.B * args.C * args.M * element});
 }
 
-// Nothing if grouping does not pay, or its tile does not fit NRAM.
+// The tiling for grouping; nothing if grouping does not pay off or its tile does not fit NRAM.
 template <class T>
 std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int64_t bytes, int task_dim) {
   if (args.C < kMinGroupedChannels || args.M > kMaxGroupedFeatures || args.N * 3 < args.M * kMinPairsPerFeature ||
@@ -65,7 +65,7 @@ std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int
 
 template <class T>
 Tiling tile_direct(const Context& context, const Args& args, int task_dim) {
-  // The sums of more strips alone exceed NRAM.
+  // The sums of more strips alone would exceed NRAM.
   const auto max_strips = static_cast<int64_t>(context.nram_capacity) / (kStrip * kStrip * int64_t{sizeof(float)});
   const int64_t max_features =
       kStrip * fit_tile(context, std::min(ceil_div(args.M, kStrip), max_strips),
@@ -116,8 +116,8 @@ Plan make_plan(const Context& context, const Args& args) {
         args.dtype, [&](auto element) { return tile_direct<decltype(element)>(context, args, plan.task_dim); });
   }
   plan.stream = exceeds_caches(bytes);
-  // If the points are in a cache, prefetches cost more than they save. Measured with an LLC of 32 MiB: prefetches
-  // slow down a call of 21 MB and speed up one of 42 MB.
+  // If the points are cached, prefetches cost more than they save. Measured with an LLC of 32 MiB: prefetches slow
+  // down a call of 21 MB and speed up a call of 42 MB.
   plan.prefetch = bytes >= cache_sizes().llc;
   return plan;
 }

@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
 namespace HWY_NAMESPACE {
 
-// Adds all points of an item to a row of sums; position(index) is the element of a feature in it.
+// Adds all points of an item to a row of sums; position(index): the position of a feature in the row.
 template <class T, class Position>
 HWY_INLINE void add_channel(const WorkItem<T>& item, int64_t N, const DirectTile<T>& tile,
                             const Position& position, float* sums) {
@@ -40,13 +40,13 @@ HWY_INLINE void add_channel(const WorkItem<T>& item, int64_t N, const DirectTile
 
 constexpr auto kPositionIsIndex = [](int32_t index) { return index; };
 
-// The work items of a call of one channel in fp32 whose features are one tile: the output holds the sums.
+// The work items of a one-channel fp32 call whose features form one tile: the output holds the sums.
 HWY_INLINE void sum_in_output(const DirectArgs& args, int64_t begin, int64_t end, const DirectTile<float>& tile) {
   const auto row_bytes = static_cast<size_t>(args.M) * sizeof(float);
   const auto clear = [&](int64_t number) {
     std::memset(WorkItem<float>(args, args.tiling, number).grad_features, 0, row_bytes);
   };
-  // A row is cleared one item in advance: additions right after it would wait for its stores.
+  // A row is cleared one item in advance; otherwise additions would wait for its stores.
   clear(begin);
   for (int64_t number = begin; number < end; ++number) {
     if (number + 1 < end) clear(number + 1);
@@ -55,7 +55,7 @@ HWY_INLINE void sum_in_output(const DirectArgs& args, int64_t begin, int64_t end
   }
 }
 
-// A work item of one channel. The sums are zero before and after.
+// A one-channel work item. The sums are zero before and after.
 template <class T>
 HWY_INLINE void sum_in_tile(const WorkItem<T>& item, const Args& args, const DirectTile<T>& tile) {
   if (item.features == args.M) {
@@ -92,7 +92,7 @@ HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, con
   return tile.local_features;
 }
 
-// The weights of a run as fp32, and 0 for its padding, whose products are added to rows that are not written.
+// The weights of a run as fp32; padding has weight 0, and its products go to rows that are not written.
 template <class T>
 HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointRun& run, const DirectTile<T>& tile) {
   const T* weights = item.weights + run.first * 3;
@@ -108,7 +108,7 @@ HWY_INLINE void add_product(hn::Vec<D> channels, float weight, float* sum) {
   hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(channels, hn::Set(d, weight))), d, sum);
 }
 
-// Two features by one load: the rate of loads and stores limits the additions.
+// Two features in one load, because the rate of loads and stores limits the additions.
 struct TwoFeatures {
   uint64_t first, second;
 };
@@ -123,7 +123,7 @@ HWY_INLINE TwoFeatures load_two(const int32_t* features) {
   }
 }
 
-// Adds two points, whose channels are v0 and v1.
+// Adds two points with the channels v0 and v1.
 HWY_INLINE void add_two_points(hn::Vec<D> v0, hn::Vec<D> v1, const int32_t* features, const float* weights,
                                float* sums) {
   HWY_UNROLL(3) for (int64_t pair = 0; pair < 6; pair += 2) {
@@ -197,7 +197,7 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
       return;
     }
   }
-  // add_square() also reads the rows of channels that an item does not have.
+  // add_square() also reads rows past the channels of an item.
   std::memset(tile.edge, 0, kStrip * kCacheLine);
   const int64_t sum_rows = args.tiling.features + kStrip;
   std::memset(tile.sums, 0, static_cast<size_t>(sum_rows * (args.C == 1 ? 1 : kStrip)) * sizeof(float));

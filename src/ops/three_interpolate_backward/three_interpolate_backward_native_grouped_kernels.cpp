@@ -23,7 +23,8 @@ using mluop::HWY_NAMESPACE::find_bad_index;
 template <class T>
 HWY_INLINE void sort_pairs(const int32_t* indices, const T* weights, int64_t count, int64_t M, int64_t Co,
                            const GroupTile& tile, uint32_t* starts, GroupedPair* pairs) {
-  // starts[m + 1] is in turn the number of pairs of feature m, the position of the next one, and the end of them.
+  // starts[m + 1] is first the number of pairs of feature m, then the position of the next pair, finally the end
+  // of the pairs.
   std::fill_n(starts, M + 1, 0);
   uint32_t* const counts = starts + 1;
   for (int64_t i = 0; i < count * 3; ++i) ++counts[indices[i]];
@@ -95,7 +96,7 @@ HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_
 // The pairs of a point tile and of the features of a work item.
 struct ItemPairs {
   const uint32_t* starts;    // [features + 1]
-  const GroupedPair* pairs;  // of the point tile
+  const GroupedPair* pairs;  // pairs of the point tile
   bool first_tile;           // sums start at +0
 };
 
@@ -121,8 +122,8 @@ HWY_INLINE void add_vectors(const ItemPairs& item_pairs, int64_t features, int64
   }
 }
 
-// Adds the pairs of each feature to its sums, several vectors at a time: they share the decoding of the pairs, and
-// their additions are independent.
+// Adds the pairs of each feature to its sums, several vectors at a time, which share the decoding of the pairs and
+// whose additions are independent.
 HWY_INLINE void add_pairs(const ItemPairs& item_pairs, int64_t features, int64_t channels, int64_t Co,
                           const float* points, float* sums) {
   for (int64_t channel = 0; channel < channels;) {
@@ -145,7 +146,7 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tiling& tiling = args.tiling;
   const int64_t Co = tiling.channels;
   const SumTile<T> tile(task.nram, Co, tiling.points, tiling.features);
-  // Elements past the last channel, point or feature are computed and not stored.
+  // Elements past the last channel, point or feature are computed but not stored.
   std::fill_n(tile.edge, kStrip * kLineElements<T>, T{});
   std::fill_n(tile.sums, tiling.features * Co, 0.0F);
   for (int64_t number = begin; number < end; ++number) {

@@ -31,7 +31,7 @@ struct Tiling {
 
 // A pair of a point tile.
 struct GroupedPair {
-  uint32_t row_offset;  // of the point's row in the transposed tile [No, Co]
+  uint32_t row_offset;  // offset of the point's row in the transposed tile [No, Co]
   float weight;
 };
 
@@ -71,8 +71,8 @@ struct GroupTile {
   float* weights;  // [kRunPoints, 3]
 };
 
-// Work items: those of Tiling. Transposes a point tile into NRAM, sums the pairs of each feature in registers, and
-// writes the sums transposed back. For calls whose channels outweigh the cost of grouping.
+// Work items: as Tiling states. Transposes a point tile into NRAM, sums the pairs of each feature in registers,
+// and writes the sums transposed back. For calls whose channels outweigh the cost of grouping.
 struct SumArgs : Args {
   const Tiling& tiling;
   const Scratch& scratch;
@@ -93,8 +93,8 @@ struct SumTile {
   T* edge;            // [kStrip, kLineElements], see copy_edge()
 };
 
-// Work items: those of Tiling; Co is kStrip. Transposes points in registers, adds each to its three features in
-// NRAM, and writes the sums transposed back. For few channels, and for features of few pairs.
+// Work items: as Tiling states; Co is kStrip. Transposes points in registers, adds each to its three features in
+// NRAM, and writes the sums transposed back. For few channels, and for features with few pairs.
 struct DirectArgs : Args {
   const Tiling& tiling;
   bool stream;    // the output bypasses the caches
@@ -104,7 +104,7 @@ RangeKernel<DirectArgs> direct_kernel(mluOpDataType_t dtype);
 
 template <class T>
 struct DirectTile {
-  // Points whose indices and weights are converted at a time: a run.
+  // Points of a run, whose indices and weights are converted together.
   static constexpr int64_t kRunPoints = 64;
 
   DirectTile(Arena& nram, int64_t tile_features)
@@ -117,11 +117,11 @@ struct DirectTile {
         edge(nram.take<T>("edge", {Tiling::kStrip, kLineElements<T>})) {}
 
   int64_t features;         // Mo
-  float* sums;              // [Mo + kStrip, Co]; the last kStrip rows take the pairs of other work items
+  float* sums;              // [Mo + kStrip, Co]; the last kStrip rows collect pairs of other work items
   RowBuffer<T> rows;        // transposed sums
   int32_t* local_features;  // [kRunPoints, 3], the row in `sums` of each pair
   float* weights;           // [kRunPoints, 3]
-  float* gradients;         // [kRunPoints], of a work item of one channel
+  float* gradients;         // [kRunPoints], gradients of a one-channel work item
   T* edge;                  // [kStrip, kLineElements], see copy_edge()
 };
 

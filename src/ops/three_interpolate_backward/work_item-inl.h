@@ -38,7 +38,7 @@ constexpr int64_t kStrip = Tiling::kStrip;
 using D = mluop::HWY_NAMESPACE::StripTag;
 constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
 
-// A work item as its part of the tensors. T, here and below: an element type.
+// The operands of a work item. T, here and below: an element type.
 template <class T>
 struct WorkItem {
   WorkItem(const Args& args, const Tiling& tiling, int64_t number) {
@@ -55,7 +55,7 @@ struct WorkItem {
     grad_features = static_cast<T*>(args.grad_features) + (b * args.C + first_channel) * args.M + first_feature;
   }
 
-  // Whether an int32_t can be the index of one of the features.
+  // Whether some int32_t can be the index of one of the features.
   bool indexable() const { return first_feature <= std::numeric_limits<int32_t>::max(); }
 
   int64_t b, first_feature, features, channels;

@@ -1,14 +1,13 @@
-// mluOpThreeInterpolateForward: entry and checks.
-// Start with the entry below, then run() and make_plan() in three_interpolate_forward_native.cpp; its launches are
-// those of primitives/indices/check_indices.h and three_interpolate_forward_native_kernels.h. In
-// three_interpolate_forward_native_kernels.cpp, read interpolate_packed() and interpolate_direct(), which follow
-// their helpers.
+// mluOpThreeInterpolateForward: entry and checks. Start with the entry below, then run() and make_plan() in
+// three_interpolate_forward_native.cpp; it launches the kernels of primitives/indices/check_indices.h and
+// three_interpolate_forward_native_kernels.h. In three_interpolate_forward_native_kernels.cpp, read
+// interpolate_packed() and interpolate_direct(), which follow their helpers.
 #include "ops/three_interpolate_forward/three_interpolate_forward.h"
 
 namespace mluop::three_interpolate_forward {
 namespace {
 
-// The 200 series converts indices to fp32, which represents every integer up to here.
+// The 200 series converts indices to fp32, which is exact up to this number.
 constexpr int64_t kMax200SeriesFeatures = int64_t{1} << 23;
 
 void check_feature_count(const DeviceProfile& device, int64_t M) {

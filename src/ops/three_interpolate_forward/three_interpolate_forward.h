@@ -1,7 +1,7 @@
 // Three interpolate forward: the algorithm and the arguments of a call.
 //
-// Letters as in the design document: B batches, C channels, M features, N points. A point is the sum of three
-// features times their weights: the products are rounded, then added in the order of the slots, in fp32.
+// Letters as in the design document: B batches, C channels, M features, N points. A point is the weighted sum of
+// three features: products are rounded, then added in fp32 in the order of the slots.
 #pragma once
 
 #include <cstdint>

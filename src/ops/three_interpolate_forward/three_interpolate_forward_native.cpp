@@ -14,14 +14,14 @@
 namespace mluop::three_interpolate_forward::native {
 namespace {
 
-// Rows of this many points stay in L1 until they are copied, and their distance is not a power of two, so they do
-// not compete for the same lines of it.
+// Rows of this many points stay in L1 until they are copied. The size is not a power of two, so that rows do not
+// compete for the same lines of L1.
 constexpr int64_t kMaxChunkPoints = 224;
-// Chunks of a strip and a task, at least: tasks have equal shares.
+// Minimum number of chunks of a strip and a task, so that tasks have equal shares.
 constexpr int64_t kMinChunksPerTask = 4;
 
-// The time of transposing a feature of a strip, and of interpolating a point of it, relative to interpolating an
-// element directly. Measured with AVX-512: elements of 16 bits are transposed in pairs, and have no gather.
+// Costs of transposing a feature of a strip and of interpolating a point from it, relative to interpolating an
+// element directly. Measured with AVX-512: 16-bit elements are transposed in pairs, and have no gather.
 int64_t pack_cost(mluOpDataType_t dtype) { return is_16_bit(dtype) ? 1 : 2; }
 constexpr int64_t kPackedPointCost = 3;
 
@@ -31,7 +31,7 @@ int64_t bytes_moved(const Args& args) {
                       args.B * args.C * args.M * element, args.B * args.C * args.N * element});
 }
 
-// `points`: those of a strip that a task interpolates.
+// `points`: the points of a strip that one task interpolates.
 bool packing_pays(const Args& args, int64_t points) {
   const int64_t channels = std::min(args.C, kStrip);
   return args.M / points * pack_cost(args.dtype) + kPackedPointCost < channels;
@@ -61,7 +61,7 @@ Plan make_plan(const Context& context, const Args& args) {
     return dispatch_dtype(args.dtype,
                           [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(parts * kStrip); });
   };
-  // More features alone exceed NRAM.
+  // More features would exceed NRAM on their own.
   const bool representable = args.M <= static_cast<int64_t>(context.nram_capacity) / kStrip;
   plan.packed = packing_pays(args, points) && representable && packed_bytes(1) <= context.nram_capacity;
   plan.chunk_points = plan.packed ? kSquarePoints * fit_tile(context, max_parts(kSquarePoints), packed_bytes)

@@ -32,7 +32,7 @@ using D = mluop::HWY_NAMESPACE::StripTag;
 using Di = hn::RebindToSigned<D>;
 constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
 
-// A strip of channels and consecutive chunks of its points, as parts of the tensors. T: an element type.
+// A strip of channels and consecutive chunks of its points, with their operands. T: an element type.
 template <class T>
 struct Segment {
   const T* features;  // [channels, M]
@@ -76,9 +76,9 @@ HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, c
   }
 }
 
-// Transposes a square of kLanes channels by kLanes * kPacked<T> features: rows of `stride` elements at `from` to
-// rows of kStrip at `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the stride
-// for each row in vectors.
+// Transposes a square of kLanes channels by kLanes * kPacked<T> features: from rows of `stride` elements at `from`
+// to rows of kStrip at `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the
+// stride for each row in vectors.
 template <class T>
 HWY_NOINLINE void pack_square(const T* from, int64_t stride, float* to) {
   const D d;
@@ -94,7 +94,7 @@ HWY_NOINLINE void pack_square(const T* from, int64_t stride, float* to) {
   }
 }
 
-// The same for half a square: kLanes features of 16 bits.
+// Transposes half a square: kLanes features of 16 bits.
 template <Element16 T>
 HWY_NOINLINE void pack_half_square(const T* from, int64_t stride, float* to) {
   const D d;
@@ -105,7 +105,7 @@ HWY_NOINLINE void pack_half_square(const T* from, int64_t stride, float* to) {
   HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) hn::Store(columns[i], d, to + i * kStrip);
 }
 
-// tile.features[m, c] = the features of a strip. Channels that the strip does not have are zero.
+// tile.features[m, c] = the features of a strip; missing channels are zero.
 template <class T>
 HWY_INLINE void pack(const Segment<T>& segment, int64_t M, const PackedTile<T>& tile) {
   constexpr int64_t kSquare = kLanes * kPacked<T>;
@@ -144,7 +144,7 @@ HWY_INLINE void pack(const Segment<T>& segment, int64_t M, const PackedTile<T>& 
   }
 }
 
-// points[n, c] = the sums of `count` points and of a strip of channels.
+// points[n, c] = the sums of `count` points for a strip of channels.
 HWY_INLINE void sum_points(const int32_t* indices, const float* weights, int64_t count, const float* features,
                            float* points) {
   const D d;
@@ -164,7 +164,7 @@ template <class T>
 void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end, Task& task) {
   const PackedTile<T> tile(task.nram, args.M, args.chunk_points);
   const StreamWriter stream;
-  // pack() also reads the rows of channels that a strip does not have.
+  // pack() also reads rows past the channels of a strip.
   std::memset(tile.edge, 0, 2 * kStrip * kStrip * sizeof(T));
   // transpose_sums() also reads the points past the last.
   std::memset(tile.points, 0, kSquarePoints * kStrip * sizeof(float));
@@ -218,11 +218,11 @@ HWY_INLINE void separate(const int32_t* indices, const T* weights, int64_t count
   }
 }
 
-// Whether the target loads a vector of elements by their indices. On x86 the better target has the lower number.
+// Whether the target has gather instructions. On x86 the better target has the lower number.
 template <class T>
 constexpr bool kHasGather = HWY_ARCH_X86&& HWY_TARGET <= HWY_AVX2&& std::is_same_v<T, float>;
 
-// row[n] = the sums of a channel, for `count` points, rounded up to whole vectors.
+// row[n] = the sums of a channel for `count` points, rounded up to whole vectors.
 template <class T>
 HWY_INLINE void sum_row(const T* HWY_RESTRICT features, int64_t count, int64_t stride, const DirectTile<T>& tile) {
   const D d;

@@ -1,4 +1,4 @@
-// Three interpolate forward, native algorithm: arguments and range kernels, of which a call launches one.
+// Three interpolate forward, native algorithm: arguments and range kernels; a call launches one of the kernels.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace mluop::three_interpolate_forward::native {
 
 inline constexpr int64_t kStrip = kStripChannels;
-// Points that are transposed at once.
+// Points transposed at once.
 inline constexpr int64_t kSquarePoints = 2 * kStrip;
 
 inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStrip); }
@@ -25,8 +25,8 @@ struct InterpolateArgs : Args {
   bool stream;           // the output bypasses the caches
 };
 
-// Transposes the features of a strip into NRAM, so that one load fetches a feature of all its channels, and
-// transposes points back in registers. Pays where the points outnumber the features.
+// Transposes the features of a strip into NRAM, so that one load fetches all channels of a feature, and transposes
+// points back in registers. Pays off where points outnumber features.
 RangeKernel<InterpolateArgs> packed_kernel(mluOpDataType_t dtype);
 
 // Reads features element by element: for few channels, for few points, and for features that do not fit NRAM.
@@ -60,7 +60,7 @@ struct DirectTile {
 
   int32_t* indices;  // [3, chunk_points]
   float* weights;    // [3, chunk_points]
-  T* features;       // [3, chunk_points], of a channel
+  T* features;       // [3, chunk_points], features of a channel
   T* row;            // [chunk_points] of the output
 };
 

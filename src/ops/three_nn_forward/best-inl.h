@@ -34,8 +34,9 @@ struct Vector3 {
   V x, y, z;
 };
 
-// If squared_length<T>(v) is at most d, approximate_squared_length(v) is at most d * kScale + kOffset: the former
-// has five roundings of relative error 2^-11 (half) or 2^-24, and three squares that may be subnormal.
+// If squared_length<T>(v) is at most d, approximate_squared_length(v) is at most d * kScale + kOffset:
+// squared_length has five roundings with relative error 2^-11 (half) or 2^-24, and three squares that may be
+// subnormal.
 template <class T>
 struct Rounding {
   static constexpr float kScale = mluop::HWY_NAMESPACE::kRoundsSteps<T> ? 1 + 0x1.8p-9F : 1 + 0x1p-20F;
@@ -48,7 +49,7 @@ HWY_INLINE V approximate_limit(V distance) {
   return hn::MulAdd(distance, hn::Set(d, Rounding<T>::kScale), hn::Set(d, Rounding<T>::kOffset));
 }
 
-// A vector whose components are not rounded to T.
+// The squared length without rounding components to T.
 HWY_INLINE V approximate_squared_length(const Vector3& v) {
   return hn::MulAdd(v.z, v.z, hn::MulAdd(v.y, v.y, hn::Mul(v.x, v.x)));
 }
@@ -62,9 +63,9 @@ HWY_INLINE Vector3 difference(const Vector3& a, const Vector3& b) {
   return {hn::Sub(a.x, b.x), hn::Sub(a.y, b.y), hn::Sub(a.z, b.z)};
 }
 
-// The order in which the candidates of a search come.
+// The order of the candidates of a search.
 enum class Order {
-  kByIndex,  // ascending: of equal distances, the one that came first is better
+  kByIndex,  // ascending: among equal distances the earlier one is better
   kAny
 };
 
@@ -80,16 +81,17 @@ class Best {
     limit_ = hn::Set(D(), kInfinity);
   }
 
-  // Queries that are not active have no neighbors.
+  // Inactive queries have no neighbors.
   HWY_INLINE explicit Best(Mask active) : Best() {
     for (V& distance : distances_) distance = hn::IfThenElse(active, distance, hn::Set(D(), kInactive));
     limit_ = approximate_limit<T>(distances_[2]);
   }
 
-  // Whether a candidate may be inserted; `approximate` is its approximate_squared_length(), or a lower bound of it
+  // Whether a candidate may be inserted; `approximate`: its approximate_squared_length(), or a lower bound of it
   // by squared_length<float>().
   HWY_INLINE Mask may_admit(V approximate) const { return hn::Le(approximate, limit_); }
-  // Whether one of several candidates is inserted: `bound` and `first_index` are lower bounds of theirs.
+  // Whether one of several candidates may be inserted; `bound` and `first_index` are lower bounds of their
+  // distances and indices.
   HWY_INLINE Mask admits(V bound, int32_t first_index) const {
     return better(bound, hn::Set(Di(), first_index), 2);
   }
@@ -110,10 +112,11 @@ class Best {
     indices_[0] = hn::IfThenElse(first_i, index, indices_[0]);
   }
 
-  // Compares the queries with known points [0, count): position(i) is the coordinates of one, index(i) its index.
+  // Compares the queries with known points [0, count); position(i): the coordinates of point i; index(i): its
+  // index.
   template <class Position, class Index>
   HWY_INLINE void insert_all(const Vector3& queries, int64_t count, const Position& position, const Index& index) {
-    // Points that are compared before a branch.
+    // Points compared per branch.
     constexpr int64_t kGroup = 16;
     const D d;
     for (int64_t first = 0; first < count; first += kGroup) {
@@ -135,7 +138,7 @@ class Best {
     }
   }
 
-  // Writes the neighbors of query i, for i in [0, count), from element 3 position(i) on.
+  // Writes the neighbors of query i, for i in [0, count), starting at element 3 position(i).
   template <class Position>
   HWY_INLINE void store(int64_t count, const Position& position, T* dist2, int32_t* idx) const {
     alignas(64) float distances[kNeighbors][kLanes];
@@ -156,7 +159,7 @@ class Best {
  private:
   static constexpr float kInactive = -1;
 
-  // Whether (distance, index) is less than that of neighbor k.
+  // Whether (distance, index) is less than neighbor k.
   HWY_INLINE Mask better(V distance, Vi index, int k) const {
     const Mask nearer = hn::Lt(distance, distances_[k]);
     if constexpr (kOrder == Order::kByIndex) {
@@ -169,7 +172,7 @@ class Best {
 
   V distances_[kNeighbors];
   Vi indices_[kNeighbors];
-  V limit_;  // of the approximate distances of candidates
+  V limit_;  // limit of the approximate distances of candidates
 };
 
 }  // namespace HWY_NAMESPACE

@@ -1,8 +1,7 @@
-// mluOpThreeNNForward and its workspace query: entries and checks.
-// Start with the entries below, then run() in three_nn_forward_native.cpp and three_nn_forward_native_kernels.h.
-// Few known points: compare() in three_nn_forward_native_compare_kernels.cpp, then best-inl.h. Many: tree.h; the
-// kernels from sample() on in three_nn_forward_native_tree_kernels.cpp; search() in
-// three_nn_forward_native_search_kernels.cpp.
+// mluOpThreeNNForward and its workspace query: entries and checks. Start with the entries below, then run() in
+// three_nn_forward_native.cpp and three_nn_forward_native_kernels.h. For few known points: compare() in
+// three_nn_forward_native_compare_kernels.cpp, then best-inl.h. For many: tree.h; the kernels from sample() on in
+// three_nn_forward_native_tree_kernels.cpp; search() in three_nn_forward_native_search_kernels.cpp.
 #include "ops/three_nn_forward/three_nn_forward.h"
 
 namespace mluop::three_nn_forward {

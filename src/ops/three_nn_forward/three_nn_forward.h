@@ -1,8 +1,8 @@
 // Three nearest neighbors forward: the algorithm and the arguments of a call.
 //
 // Letters as in the design document: B batches, N unknown points (queries), M known points. A neighbor is better
-// than another if its (squared distance, index) is less; NaN and infinity are no distances. Differences, squares
-// and sums are rounded to the element type, so that every algorithm computes the same distance.
+// than another if its (squared distance, index) is less; NaN and infinite distances are excluded. Differences,
+// squares and sums are rounded to the element type, so that every algorithm computes the same distance.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace mluop::three_nn_forward {
 
-// Points that are returned for a query.
+// Number of neighbors returned for a query.
 inline constexpr int64_t kNeighbors = 3;
 
 // The arguments of the call, checked.

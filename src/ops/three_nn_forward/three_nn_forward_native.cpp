@@ -10,14 +10,14 @@
 namespace mluop::three_nn_forward::native {
 namespace {
 
-// The bytes that are moved in the time of a step.
-constexpr int64_t kCompareBytes = 2;     // a query with a known point
-constexpr int64_t kSearchBytes = 512;    // a query in a tree
-constexpr int64_t kConvertBytes = 6;     // an element
-constexpr int64_t kClassifyBytes = 128;  // a point
-constexpr int64_t kSortBytes = 512;      // a point in its cell
+// Cost of each step, in bytes of memory traffic.
+constexpr int64_t kCompareBytes = 2;     // comparing a query with a known point
+constexpr int64_t kSearchBytes = 512;    // searching a tree for a query
+constexpr int64_t kConvertBytes = 6;     // converting an element
+constexpr int64_t kClassifyBytes = 128;  // classifying a point
+constexpr int64_t kSortBytes = 512;      // sorting a point in its cell
 
-// Queries that are sorted together. Their order stays in L1; more gain nothing.
+// Queries that are sorted together. Their order stays in L1; more are not faster.
 constexpr int64_t kMaxTileQueries = 8192;
 
 // The workspace without a tree: the known points in fp32.

@@ -1,5 +1,5 @@
 // Three nearest neighbors forward, native algorithm: arguments and range kernels, in the order of their launches.
-// convert and compare are for few known points; the others build and search trees.
+// convert and compare are used for few known points; the other kernels build and search trees.
 #pragma once
 
 #include <cstdint>
@@ -27,27 +27,28 @@ struct TreeArgs : Args {
   const Trees& trees;
 };
 
-// The kernels that build the trees. A launch reads what the ones before it have written.
-// Work items: batches. The splits of a sample of the points; overwrites the blocks.
+// The kernels that build the trees. Each launch reads results of earlier launches.
+// Work items: batches. Computes the splits of a sample of the points; overwrites the blocks.
 RangeKernel<TreeArgs> sample_kernel(mluOpDataType_t dtype);
-// Work items: (b, chunk of points). The cell of each point, and the sizes of the cells in a chunk.
+// Work items: (b, chunk of points). Finds the cell of each point, and the sizes of the cells in a chunk.
 RangeKernel<TreeArgs> classify_kernel(mluOpDataType_t dtype);
-// Work items: (b, cell). The points of the cell in the chunks before each chunk, and in all.
+// Work items: (b, cell). Counts the points of the cell in all chunks before each chunk, and in total.
 RangeKernel<TreeArgs> count_kernel();
-// Work items: (b, chunk of points). The points in the order of cells, each from a whole block on.
+// Work items: (b, chunk of points). Writes the points in the order of cells; each cell starts at a whole block.
 RangeKernel<TreeArgs> scatter_kernel(mluOpDataType_t dtype);
-// Work items: (b, cell). The blocks of the cell, and their boxes in the nodes of level 0.
+// Work items: (b, cell). Writes the blocks of the cell, and their boxes in the nodes of level 0.
 RangeKernel<TreeArgs> partition_kernel();
 
-// Work items: (b, node of a level). The boxes of the node: those of the nodes of the level below. From level 1 on.
+// Work items: (b, node of a level), from level 1 on. Computes the boxes of the node from the nodes of the level
+// below.
 struct LevelArgs : TreeArgs {
   int level;
 };
 RangeKernel<LevelArgs> level_kernel();
 
-// Work items: queries. Sorts a tile of queries by cell and part of the cell, so that vectors of them are near each
-// other, and descends the tree with each vector, nearest child first; omits children that have no better neighbor
-// of any of its queries.
+// Work items: queries. Sorts a tile of queries by cell and part of the cell, so that the queries of a vector are
+// near each other, and descends the tree with each vector, nearest child first; omits children without a better
+// neighbor of any of its queries.
 struct SearchArgs : TreeArgs {
   int64_t tile_queries;
 };

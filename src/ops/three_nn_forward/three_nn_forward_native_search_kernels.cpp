@@ -29,8 +29,8 @@ HWY_INLINE Vector3 broadcast(const float (&from)[3][kWidth], int64_t i) {
   return {hn::Set(d, from[0][i]), hn::Set(d, from[1][i]), hn::Set(d, from[2][i])};
 }
 
-// The cells of a vector of queries, as classify_kernel() finds those of points. Queries on a split may be on
-// either side of it.
+// The cells of a vector of queries, found as classify_kernel() finds the cells of points. Queries on a split may
+// be on either side of it.
 HWY_INLINE Vi cells_of(const Vector3& queries, const Split* splits, int levels) {
   const D d;
   const Di di;
@@ -49,8 +49,8 @@ HWY_INLINE Vi cells_of(const Vector3& queries, const Split* splits, int levels) 
   return hn::Sub(node, hn::Set(di, 1 << levels));
 }
 
-// The part of its cell in which each query is: the bits of 4 x 4 x 4 parts of the cell's box, interleaved, so that
-// consecutive parts are near each other. Queries outside of the box are in a part at its surface.
+// The part of its cell that contains each query: the bits of 4 x 4 x 4 parts of the box of the cell, interleaved,
+// so that consecutive parts are near each other. Queries outside the box are in a part at its surface.
 constexpr size_t kParts = 64;
 
 HWY_INLINE Vi parts_of(const Vector3& queries, const CellBox* boxes, Vi cells) {
@@ -105,10 +105,10 @@ HWY_INLINE void sort_queries(const T* unknown, int64_t count, const TreeShape& s
   }
 }
 
-// A vector of queries. Lanes without a query, and those whose query is not finite, are not active and repeat one
-// that is.
+// A vector of queries. Lanes without a finite query are inactive and repeat an active query.
 struct Packet {
-  // Returns the number of active lanes. load_query(i, coordinates) writes those of query i, for i in [0, count).
+  // Returns the number of active lanes. load_query(i, coordinates) writes the coordinates of query i, for i in [0,
+  // count).
   template <class LoadQuery>
   HWY_INLINE int64_t load(int64_t count, const LoadQuery& load_query) {
     int64_t active_count = 0, any = 0;
@@ -139,9 +139,9 @@ struct Packet {
   alignas(64) float active[kWidth];
 };
 
-// The least differences of points in the boxes [low, high] to points in the boxes [other_low, other_high]. Their
-// squared_length() is a lower bound of the squared distances, as every step is monotonic; infinite for an empty
-// box.
+// The least differences between points in the boxes [low, high] and points in the boxes [other_low, other_high].
+// Since every step is monotonic, their squared_length() is a lower bound of the squared distances; it is infinite
+// for an empty box.
 HWY_INLINE Vector3 gap(const Vector3& low, const Vector3& high, const Vector3& other_low,
                        const Vector3& other_high) {
   const auto of_dim = [](V from, V to, V other_from, V other_to) {
@@ -164,7 +164,7 @@ class PacketSearch {
         high_{greatest(queries_.x), greatest(queries_.y), greatest(queries_.z)},
         best_(packet.active_lanes()) {}
 
-  // Compares the queries with the points below a node, nearest child first; omits children that have no better
+  // Compares the queries with the points below a node, nearest child first; omits children without a better
   // neighbor of any query.
   void descend(int level, int64_t number) {
     const D d;
@@ -174,7 +174,8 @@ class PacketSearch {
     while (true) {
       V nearest = bounds[0];
       HWY_UNROLL(16) for (int64_t v = 1; v < kVectors; ++v) nearest = hn::Min(nearest, bounds[v]);
-      // Tests `nearest`, as `bound` is always finite in targets whose MinOfLanes starts at the greatest float.
+      // Tests `nearest`, because `bound` is always finite on targets whose MinOfLanes starts at the greatest
+      // float.
       if (hn::AllTrue(d, hn::Eq(nearest, hn::Set(d, kInfinity)))) return;
       const float bound = hn::GetLane(least(nearest));
       if (hn::AllFalse(d, best_.may_admit(hn::Set(d, bound)))) return;
@@ -199,8 +200,8 @@ class PacketSearch {
   static HWY_INLINE V least(V v) { return hn::MinOfLanes(D(), v); }
   static HWY_INLINE V greatest(V v) { return hn::MaxOfLanes(D(), v); }
 
-  // Lower bounds of the approximate distances of the queries to children. squared_length() of fp32 is infinite
-  // only where no distance is finite; a fused multiply-add may overflow earlier.
+  // Lower bounds of the approximate distances between queries and children. Uses squared_length() of fp32, which
+  // is infinite only where no distance is finite; a fused multiply-add may overflow earlier.
   HWY_INLINE V bounds_of(const Node& node, int64_t first) const {
     return squared_length<float>(gap(low_, high_, load_vectors(node.low, first), load_vectors(node.high, first)));
   }

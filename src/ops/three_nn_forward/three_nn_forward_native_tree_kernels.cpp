@@ -37,7 +37,7 @@ struct Box : PointBounds {
     node.first_index[child] = first_index;
   }
 
-  // Zeros for an empty box, and where the extent is 0 or infinite.
+  // Zeros for an empty box, and in dimensions whose extent is 0 or infinite.
   CellBox cell_box() const {
     CellBox box{};
     for (int dim = 0; dim < 3; ++dim) {
@@ -58,7 +58,7 @@ Point load_point(const Args& args, int64_t b, int64_t m) {
   return mluop::load_point(static_cast<const T*>(args.known) + (b * args.M + m) * 3, m);
 }
 
-// Writes the subtree of split `node`, of splits below `cells`, for points[0, count).
+// Writes the subtree of split `node`, limited to splits below `cells`, for points[0, count).
 void split_sample(Point* points, int64_t count, Split* splits, int64_t cells, int64_t node) {
   if (node >= cells) return;
   const int64_t middle = count / 2;
@@ -74,8 +74,8 @@ void sample(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t count = shape.sample_count();
   for (int64_t b = begin; b < end; ++b) {
     Point* points = args.trees.points_of(shape, b);
-    // One point of each of `count` equal ranges; its position in the range varies, so that periods of the points
-    // do not matter.
+    // One point from each of `count` equal ranges; its position in the range varies, so that periodic points do
+    // not matter.
     constexpr uint32_t kMultiplier = 2654435761U;  // Knuth's multiplicative hash
     for (int64_t i = 0; i < count; ++i) {
       const int64_t first = i * shape.points / count;
@@ -97,13 +97,13 @@ struct Chunk {
   Range points;
 };
 
-// The cell of a point: descends `levels` splits, the root of which is splits[1].
+// The cell of a point: descends `levels` levels of splits from the root, splits[1].
 int64_t cell_of(const float* coordinates, int32_t index, const Split* splits, int levels) {
   size_t node = 1;
   for (int level = 0; level < levels; ++level) {
     const Split& split = splits[node];
     const float coordinate = coordinates[split.dim];
-    // Without branches: half of the points take either side.
+    // Branch-free: half of the points take either side.
     const bool second = (coordinate > split.coordinate) | (static_cast<int>(coordinate == split.coordinate) &
                                                            static_cast<int>(index >= split.index));
     node = 2 * node + static_cast<size_t>(second);
@@ -166,10 +166,10 @@ void scatter(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
 // The blocks of a cell, in their tree.
 class CellBlocks {
  public:
-  // `nodes`: those of level 0.
+  // `nodes`: the nodes of level 0.
   CellBlocks(Block* blocks, Node* nodes) : blocks_(blocks), nodes_(nodes) {}
 
-  // Sorts `count` points, which begin where `block` does, into blocks.
+  // Sorts `count` points, which begin at the position of `block`, into blocks.
   void sort(int64_t block, int64_t count) const {
     if (count <= kWidth) return make_block(block, count);
     const int64_t half = ceil_div(count / 2, kWidth);
@@ -178,7 +178,7 @@ class CellBlocks {
     sort(block + half, count - half * kWidth);
   }
 
-  // Makes the box of a block that does not exist.
+  // Clears the box of a block that does not exist.
   void clear(int64_t block) const { Box().store(nodes_[block / kWidth], block % kWidth); }
 
  private:

@@ -1,11 +1,11 @@
 // Three nearest neighbors forward: the search tree of the known points of a batch.
 //
-// The points are sorted into blocks of kWidth points that are near each other. Level 0 of the tree has a node for
-// each kWidth blocks, level l + 1 one for each kWidth nodes of level l; the last level has one node. A node stores
-// the bounding boxes of its children and the lowest index in each. The sort is a partition by a k-d tree of a
-// sample into cells, then k-d trees in the cells: medians of (coordinate, index), so that any distribution, points
-// that are all equal included, yields full blocks. Points with a coordinate that is not finite are never
-// neighbors: their coordinates are infinite here.
+// The points are sorted into blocks of kWidth nearby points. Level 0 of the tree has a node for every kWidth
+// blocks, level l + 1 a node for every kWidth nodes of level l; the last level has one node. A node stores the
+// bounding boxes of its children and the lowest index in each. To sort, a k-d tree of a sample partitions the
+// points into cells, and k-d trees partition the cells: both split at medians of (coordinate, index), so that any
+// distribution, even of equal points, yields full blocks. Points with a non-finite coordinate are never neighbors:
+// all their coordinates are infinite here.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 
 namespace mluop::three_nn_forward::native {
 
-// Points of a block, and children of a node: floats of a cache line.
+// Points of a block, and children of a node: as many floats as fit a cache line.
 inline constexpr int64_t kWidth = 16;
 
-// A known point while it is sorted.
+// A known point during the sort.
 using Point = IndexedPoint;
 
 // Sorted points. Padding has infinite coordinates.
@@ -32,11 +32,11 @@ struct Block {
 };
 static_assert(sizeof(Block) == kWidth * sizeof(Point), "blocks replace the points that they are made of");
 
-// The boxes of children that do not exist, or have no finite point, are empty: low is +infinity.
+// Empty boxes, of children that do not exist or have no finite point, have low = +infinity.
 struct Node {
   float low[3][kWidth];
   float high[3][kWidth];
-  int32_t first_index[kWidth];  // the lowest
+  int32_t first_index[kWidth];  // lowest index in each child
 };
 
 // A node of the k-d tree of the sample: points below (coordinate, index) descend to its first child.
@@ -46,24 +46,24 @@ struct Split {
   int32_t index;
 };
 
-// The box of the points of a cell: its least corner, and what maps it to [0, 4) in each dimension. 0 where it has
-// no extent.
+// The box of the points of a cell: its least corner, and the factors that map it to [0, 4) in each dimension; 0 in
+// dimensions without extent.
 struct CellBox {
   float low[3];
   float scale[3];
 };
 
-// The sizes that follow from M.
+// Sizes that depend only on M.
 struct TreeShape {
   static constexpr int kMaxLevels = 8;
   static constexpr int64_t kCellPoints = 64;  // on average, up to kMaxCells cells
   static constexpr int64_t kMaxCells = 256;
   static constexpr int64_t kSamplesPerCell = 8;
-  // Points that are counted together: enough chunks for many cores, few enough for the scan of their counts.
+  // Points counted together: enough chunks for many cores, and few enough for the scan of their counts.
   static constexpr int64_t kMinChunkPoints = 512;
   static constexpr int64_t kMaxChunks = 256;
 
-  // M: at least kCellPoints.
+  // M must be at least kCellPoints.
   explicit TreeShape(int64_t M) : points(M), first_node{}, node_count{} {
     const auto wanted = static_cast<uint64_t>(std::min(M / kCellPoints, kMaxCells));
     cells = static_cast<int64_t>(std::bit_floor(wanted));
@@ -86,18 +86,18 @@ struct TreeShape {
   int64_t sample_count() const { return cells * kSamplesPerCell; }
 
   int64_t points;
-  int cell_levels;  // of the k-d tree of the sample
+  int cell_levels;  // levels of the k-d tree of the sample
   int64_t cells;    // 2^cell_levels
   int64_t chunk_points;
-  int64_t chunks;      // of points
+  int64_t chunks;      // chunks of points
   int64_t max_blocks;  // cells are rounded up to whole blocks
   int levels;
-  std::array<int64_t, kMaxLevels> first_node;  // of each level, in the nodes of a batch
-  std::array<int64_t, kMaxLevels> node_count;  // of each level
-  int64_t nodes;                               // of all levels
+  std::array<int64_t, kMaxLevels> first_node;  // first node of each level, in the nodes of a batch
+  std::array<int64_t, kMaxLevels> node_count;  // nodes of each level
+  int64_t nodes;                               // nodes of all levels
 };
 
-// The workspace, for B trees.
+// The workspace for B trees.
 struct Trees {
   Trees(Arena& arena, int64_t B, const TreeShape& shape)
       : blocks(arena.take<Block>("blocks", {B, shape.max_blocks})),
@@ -108,7 +108,7 @@ struct Trees {
         cell_sizes(arena.take<int32_t>("cell sizes", {B, shape.cells})),
         cell_boxes(arena.take<CellBox>("cell boxes", {B, shape.cells})) {}
 
-  // The points of a batch before they are blocks.
+  // The points of a batch before they are sorted into blocks.
   Point* points_of(const TreeShape& shape, int64_t b) const {
     return reinterpret_cast<Point*>(blocks + b * shape.max_blocks);
   }
@@ -117,7 +117,7 @@ struct Trees {
   Node* nodes;             // [B, nodes]
   Split* splits;           // [B, cells], the root is element 1, the children of i are 2 i and 2 i + 1
   uint8_t* cell_of_point;  // [B, points]
-  int32_t* positions;      // [B, chunks, cells]: points of a cell in a chunk; then those in the chunks before
+  int32_t* positions;      // [B, chunks, cells]: points of a cell in a chunk; then in all chunks before
   int32_t* cell_sizes;     // [B, cells]
   CellBox* cell_boxes;     // [B, cells]
 };

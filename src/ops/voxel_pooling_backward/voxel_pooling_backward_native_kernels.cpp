@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
-// An int32 below it is in [0, extent).
+// An int32 is in [0, extent) if, as unsigned, it is below this limit.
 uint32_t limit_of(int64_t extent) { return static_cast<uint32_t>(std::min(extent, int64_t{1} << 31)); }
 
 struct Limits {
@@ -53,7 +53,7 @@ void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
   if (point < end) args.bad_point.report(point);
 }
 
-// Writes a row or a part of one: to[0, bytes) = from[0, bytes); zeros if `from` is null. `bytes` is positive.
+// Writes a row or part of a row: to[0, bytes) = from[0, bytes), or zeros if `from` is null. `bytes` is positive.
 struct CopyRows {
   HWY_INLINE void operator()(uint8_t* HWY_RESTRICT to, const uint8_t* HWY_RESTRICT from, int64_t bytes) const {
     const hn::ScalableTag<uint8_t> d;
@@ -64,13 +64,13 @@ struct CopyRows {
       std::memcpy(to, from, static_cast<size_t>(bytes));
     } else {
       for (int64_t i = 0; i < bytes - lanes; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-      // The last vector overlaps the one before it if the row is not whole vectors.
+      // The last vector overlaps the previous one if the row is not a whole number of vectors.
       hn::StoreU(hn::LoadU(d, from + bytes - lanes), d, to + bytes - lanes);
     }
   }
 };
 
-// The same by non-temporal stores, for whole multiples of kBytes.
+// Writes with non-temporal stores; requires whole multiples of kBytes.
 template <size_t kBytes>
 struct StreamRows {
   HWY_INLINE void operator()(uint8_t* HWY_RESTRICT to, const uint8_t* HWY_RESTRICT from, int64_t bytes) const {
@@ -93,8 +93,8 @@ class Rows {
         row_without_cell_(args.row_bytes <= kMaxZeroBytes ? kZeros : nullptr),
         lookahead_(std::clamp<int64_t>(kLookaheadBytes / args.row_bytes, 1, kMaxLookahead)) {}
 
-  // Writes bytes [begin, end) of grad_input to to[0, end - begin): write(to, from, bytes) for each row or part of
-  // one, where `from` may be null for a point without a cell.
+  // Writes bytes [begin, end) of grad_input to to[0, end - begin): calls write(to, from, bytes) for each row or
+  // part of a row; `from` may be null for a point without a cell.
   template <class Write>
   HWY_INLINE void for_each(int64_t begin, int64_t end, uint8_t* to, const Write& write) const {
     int64_t point = begin / args_.row_bytes;
@@ -117,7 +117,7 @@ class Rows {
   static constexpr int64_t kMaxZeroBytes = 1 << 10;
   alignas(64) static constexpr uint8_t kZeros[kMaxZeroBytes] = {};
 
-  // Without a branch: which points have a cell is not predictable.
+  // Branch-free: it is unpredictable which points have a cell.
   HWY_INLINE const uint8_t* source_row(int64_t point) const {
     const int32_t* memo = args_.pos_memo + point * 3;
     const int64_t cell = (memo[0] * args_.num_voxel_y + memo[1]) * args_.num_voxel_x + memo[2];

@@ -12,23 +12,23 @@
 
 namespace mluop::voxel_pooling_backward::native {
 
-// Work items: points. Reports the first whose pos_memo is neither a cell nor three times kNoCell.
+// Work items: points. Reports the first point whose pos_memo is neither a cell nor three times kNoCell.
 struct CheckArgs : Args {
   FirstBadItem& bad_point;
 };
 RangeKernel<CheckArgs> check_kernel();
 
-// How the rows of grad_output reach grad_input.
+// How rows are written to grad_input.
 enum class Store {
-  kCached,  // by stores that the caches keep
+  kCached,  // through the caches
   kRows,    // bypassing the caches, row by row: rows are multiples of half a cache line
   kTiles,   // bypassing the caches, assembled in NRAM to whole cache lines
 };
 
-// Work items: kCacheLine bytes of grad_input. Copies the rows of cells, and writes zeros for points without one.
+// Work items: kCacheLine bytes of grad_input. Copies the rows of cells; writes zeros for points without a cell.
 struct GatherArgs : Args {
   Store store;
-  int64_t tile_bytes;  // of kTiles: whole cache lines
+  int64_t tile_bytes;  // bytes of a tile of kTiles: whole cache lines
 };
 RangeKernel<GatherArgs> gather_kernel();
 

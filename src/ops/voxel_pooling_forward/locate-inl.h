@@ -19,7 +19,7 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One vector of points of batch b: range masks, cell (kNoCell for a point out of range) and pos_memo.
+// A vector of points of batch b: range masks, cells (kNoCell for points out of range) and pos_memo.
 template <class D>
 HWY_INLINE void locate_vector(D d, const Args& args, int32_t b, const int32_t* HWY_RESTRICT geom,
                               int32_t* HWY_RESTRICT cells, int32_t* HWY_RESTRICT memo) {

@@ -9,14 +9,14 @@ namespace {
 
 constexpr int64_t kCountLimit = int64_t{1} << 31;
 
-// Cells and points are numbered by int32.
+// Cells and points are indexed by int32.
 void check_count(std::string_view name, const TensorDescriptor& desc, std::string_view rows) {
   const int64_t count = element_count(desc) / desc.dims[static_cast<size_t>(desc.dim_count - 1)];
   require(count < kCountLimit, MLUOP_STATUS_NOT_SUPPORTED, name, " has ", count, " ", rows,
           ", expected fewer than 2^31");
 }
 
-// The device numbers elements by int32.
+// The device indexes elements by int32.
 void check_element_count(std::string_view name, const TensorDescriptor& desc) {
   const int64_t count = element_count(desc);
   require(count < kCountLimit, MLUOP_STATUS_NOT_SUPPORTED, name, " has ", count,

@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
 
-// Points from a prefetch to the use of the row.
+// Distance, in points, between prefetching a row and using it.
 constexpr int64_t kLookahead = 12;
 
 // Prefetches the feature row of a point and the sums of its cell.

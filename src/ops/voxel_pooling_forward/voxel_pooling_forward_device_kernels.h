@@ -9,17 +9,17 @@
 namespace mluop::voxel_pooling_forward::device {
 
 // Work items: points, across batches. For each tile of points: loads geom_xyz, stores pos_memo, and adds the
-// feature row of each point in range to the sums of its cell, an atomic row for each tile of channels.
+// feature row of each point in range to the sums of its cell, with one atomic row for each tile of channels.
 struct PoolArgs : Args {
   float* sums;  // [B, Y, X, C]; for FLOAT, output_features
   int64_t tile_points;
 };
 RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype);
 
-// The NRAM of a task: nine parts of `points` words, which are contiguous.
+// The NRAM of a task: nine contiguous parts of `points` words.
 struct Tile {
   static constexpr int64_t kParts = 9;
-  // The tile of a feature row takes the parts of geom_xyz and pos_memo once these are used.
+  // The tile of a feature row reuses the parts of geom_xyz and pos_memo.
   static constexpr int64_t kFeatureParts = 6;
 
   Tile(Arena& nram, int64_t points)
@@ -34,7 +34,7 @@ struct Tile {
 
   int32_t* geom_xyz;  // [points, 3]
   int32_t* pos_memo;  // [points, 3]
-  int32_t* cells;     // [points], of the points; kNoCell
+  int32_t* cells;     // [points], cells of the points, or kNoCell
   void* features;     // [tile_channels(points, element_bytes)]
 };
 

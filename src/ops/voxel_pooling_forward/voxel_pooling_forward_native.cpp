@@ -11,7 +11,7 @@ namespace mluop::voxel_pooling_forward::native {
 namespace {
 
 constexpr int64_t kMaxTilePoints = 1024;
-// Read and written to locate a point, and to sort it.
+// Bytes read and written to locate a point, and to sort it.
 constexpr int64_t kLocateBytes = 6 * int64_t{sizeof(int32_t)}, kSortBytes = 3 * int64_t{sizeof(int32_t)};
 
 }  // namespace

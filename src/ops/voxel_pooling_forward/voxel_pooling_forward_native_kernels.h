@@ -21,14 +21,15 @@ struct SortedPoints {
         points(arena.take<int32_t>("sorted points", {point_count})) {}
 
   CountingSort sort;
-  // The points in range, ascending, and their cells: those that a task has found begin at the number of its first
+  // The points in range, ascending, and their cells. The points found by a task start at the index of its first
   // point.
   int32_t *cells, *located;  // [B, N]
   int64_t* located_counts;   // [task_dim]
   int32_t* points;           // [B, N], in the order of the sort
 };
 
-// Work items: points. Writes pos_memo, finds the points in range and their cells, and counts those of each cell.
+// Work items: points. Writes pos_memo, finds the points in range and their cells, and counts the points of each
+// cell.
 struct LocateArgs : Args {
   SortedPoints& sorted;
   int64_t tile_points;

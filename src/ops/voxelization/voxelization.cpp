@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
-// The parameters that operator and query share.
+// The parameters shared by the operator and its query.
 struct Parameters {
   const TensorDescriptor *points_desc, *voxel_size_desc, *coors_range_desc;
   int32_t max_points, max_voxels, NDim;
@@ -30,7 +30,7 @@ struct Data {
   void *voxels, *coors, *num_points_per_voxel, *voxel_num;
 };
 
-// Declares the tensors, and checks all but their data and the workspace.
+// Declares the tensors and checks everything except their data and the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   constexpr auto kFloat = MLUOP_DTYPE_FLOAT, kInt = MLUOP_DTYPE_INT32;
   const int64_t N = dim_of(p.points_desc, 0), F = dim_of(p.points_desc, 1);

@@ -1,7 +1,7 @@
 // Voxelization: the algorithm and the arguments of a call.
 //
 // A cell is a position of the grid; its key is (z * cells along y + y) * cells along x + x. A voxel is a cell with
-// a point; its first point is the one of the lowest index.
+// at least one point; its first point has the lowest index.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace mluop::voxelization {
 
-// One axis of the grid. All arithmetic is that of the definition, in fp32.
+// One axis of the grid. All arithmetic is in fp32, as in the definition.
 struct Axis {
   float low, size;
   float cells;  // an integer, at most 2^31

@@ -11,14 +11,14 @@
 namespace mluop::voxelization::native {
 namespace {
 
-// The bytes that are moved in the time of a step for a point.
+// Cost of each step for a point, in bytes of memory traffic.
 constexpr int64_t kLocateBytes = 64;
 constexpr int64_t kPartitionBytes = 32;
 constexpr int64_t kMatchBytes = 128;
 constexpr int64_t kCountBytes = 8;
 constexpr int64_t kWriteBytes = 64;
 
-// Replaces numbers by the sums of those before. Returns the sum of all.
+// Exclusive scan of the numbers, in place. Returns the total.
 int64_t scan(int64_t* numbers, int64_t count) {
   int64_t sum = 0;
   for (int64_t i = 0; i < count; ++i) {

@@ -27,10 +27,10 @@ constexpr int64_t kGroup = 64;
 struct Cells {
   alignas(64) float coordinates[3][kGroup];
   alignas(64) int32_t cells[3][kGroup];
-  alignas(64) int32_t in_range[kGroup];  // all bits, or none
+  alignas(64) int32_t in_range[kGroup];  // all bits set, or none
 };
 
-// Finds the cells of coordinates [0, count); those of the others are unspecified.
+// Finds the cells of coordinates [0, count); other cells are unspecified.
 HWY_INLINE void find_cells(const std::array<Axis, 3>& axes, int64_t count, Cells& group) {
   const D d;
   const Di di;
@@ -123,7 +123,7 @@ struct Bucket {
         counts(workspace.counts + workspace.bucket_starts[number]),
         slots(workspace.slots + 2 * workspace.bucket_starts[number]) {}
 
-  // The position in the bucket of the first point with this key: `i` if there is none before.
+  // The position in the bucket of the first point with this key: `i` if no earlier point has it.
   int32_t find(int64_t key, int32_t i) const {
     const int64_t slot_count = 2 * size;
     for (int64_t slot = slot_of(hash_of(key), slot_count);; slot = slot + 1 == slot_count ? 0 : slot + 1) {

@@ -1,4 +1,4 @@
-// Voxelization, native algorithm: what is known of a point, buffers, and range kernels.
+// Voxelization, native algorithm: the roles of points, buffers, and range kernels.
 #pragma once
 
 #include <algorithm>
@@ -11,22 +11,22 @@
 
 namespace mluop::voxelization::native {
 
-// The role of a point whose cell is not a voxel of the output, or that exceeds max_points; the key of a point that
-// is out of range.
+// The role of a point whose cell is not a voxel of the output, or that exceeds max_points; the key of a point out
+// of range.
 inline constexpr int64_t kNone = -1;
 
-// What the algorithm knows of a point, in the 8 bytes that held its key.
+// The role of a point, stored in the 8 bytes that held its key.
 struct Role {
-  // The first point of a voxel of `count` points; `voxel` is its number.
+  // The first point of a voxel of `count` points; `voxel`: its number.
   static int64_t first(int64_t count, int64_t voxel) { return pack(~count, voxel); }
-  // Another point of the voxel of `first_point`, at `position` in it.
+  // Another point of the voxel of `first_point`, at `position` in the voxel.
   static int64_t other(int64_t first_point, int64_t position) { return pack(first_point, position); }
 
   static bool is_first(int64_t role) { return role < kNone; }
   static bool is_other(int64_t role) { return role >= 0; }
   static int64_t count(int64_t role) { return ~(role >> 32); }
   static int64_t first_point(int64_t role) { return role >> 32; }
-  // The voxel of a first point, or the position of another.
+  // The voxel of a first point, or the position of another point.
   static int64_t number(int64_t role) { return role & INT32_MAX; }
 
  private:
@@ -35,11 +35,11 @@ struct Role {
   }
 };
 
-// The sizes that follow from N.
+// Sizes that depend only on N.
 struct Sizes {
   static constexpr int64_t kChunkPoints = 4096;
   static constexpr int64_t kMaxBuckets = 256;
-  // About as many points as a bucket has: its table is then in L1.
+  // Approximate number of points of a bucket, so that its table is in L1.
   static constexpr int64_t kBucketPoints = 512;
 
   explicit Sizes(int64_t N)
@@ -67,16 +67,16 @@ struct Workspace {
 
   int64_t* roles;    // [points]: the key of each point; then its role
   int64_t* keys;     // [points], in the order of buckets
-  int32_t* indices;  // [points], of the points in the order of buckets
-  int32_t* counts;   // [points], in the order of buckets: the points of the voxel of a first point; 0 for another
-  int32_t* slots;    // [points, 2]: the hash tables of the buckets, twice as many slots as points
-  int32_t* positions;      // [chunks, buckets]: points of a bucket in a chunk; then those in the chunks before
+  int32_t* indices;  // [points], indices of the points in the order of buckets
+  int32_t*
+      counts;  // [points], in the order of buckets: number of points of the voxel of a first point; otherwise 0
+  int32_t* slots;          // [points, 2]: the hash tables of the buckets, twice as many slots as points
+  int32_t* positions;      // [chunks, buckets]: points of a bucket in a chunk; then in all chunks before
   int64_t* bucket_starts;  // [buckets + 1]
-  int64_t* first_counts;   // [chunks]: first points in a chunk; then those in the chunks before
+  int64_t* first_counts;   // [chunks]: first points in a chunk; then in all chunks before
 };
 
-// The hash of a key: the bucket is determined by its upper half, the slot in the table of the bucket by the lower
-// one.
+// The hash of a key: its upper half determines the bucket, its lower half the slot in the table of the bucket.
 inline uint64_t hash_of(int64_t key) {
   // The finalizer of MurmurHash3.
   auto hash = static_cast<uint64_t>(key);
@@ -91,32 +91,33 @@ inline int64_t slot_of(uint64_t hash, int64_t slots) {
   return static_cast<int64_t>((hash & UINT32_MAX) * static_cast<uint64_t>(slots) >> 32);
 }
 
-// The kernels, in the order of their launches. Each reads what the ones before it have written.
+// The kernels, in the order of their launches. Each reads results of earlier kernels.
 struct KernelArgs : Args {
   const Sizes& sizes;
   const Workspace& workspace;
 };
 
-// Work items: chunks. The keys of the points, and the sizes of the buckets in each chunk.
+// Work items: chunks. Writes the keys of the points, and the sizes of the buckets in each chunk.
 RangeKernel<KernelArgs> locate_kernel();
 
-// Work items: buckets. The points of the bucket in the chunks before each chunk; bucket_starts[bucket + 1] = all.
+// Work items: buckets. Counts the points of the bucket in all chunks before each chunk; bucket_starts[bucket + 1]
+// = total.
 void count_points(const KernelArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: chunks. The keys and indices of the points in the order of buckets.
+// Work items: chunks. Writes the keys and indices of the points in the order of buckets.
 void partition_points(const KernelArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: buckets. The role of each point, without the number of its voxel.
+// Work items: buckets. Writes the role of each point, without the number of its voxel.
 void match_points(const KernelArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: chunks. The number of first points.
+// Work items: chunks. Counts the first points.
 void count_first_points(const KernelArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Work items: chunks. Numbers the voxels of the first points; writes their coors and num_points_per_voxel, their
 // first points, and the zeros past their points.
 void number_voxels(const KernelArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: chunks. Writes the other points.
+// Work items: chunks. Writes all points that are not first points.
 void copy_points(const KernelArgs& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::voxelization::native

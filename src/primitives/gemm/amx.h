@@ -1,5 +1,5 @@
-// The tile registers of AMX: eight, of 16 rows of 64 bytes, each configured whole. The state of a thread lasts as
-// long as its AmxTiles. has_bf16_tiles() tells whether the machine has them.
+// The tile registers of AMX: eight, with 16 rows of 64 bytes, all rows configured. The tile state of a thread
+// lasts as long as its AmxTiles. has_bf16_tiles() tells whether the machine has them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline constexpr int kAmxTileCount = 8;
 
 #if defined(__x86_64__)
 
-// Inline assembly: the intrinsics of GCC are macros that take a number for a register, and those of GCC 12 do not
-// tell that they read memory.
+// Inline assembly: the intrinsics of GCC are macros that take the register as a number, and in GCC 12 they do not
+// declare that they read memory.
 class AmxTiles {
  public:
   AmxTiles() {
@@ -50,9 +50,8 @@ class AmxTiles {
     asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(kTile) : "memory");
   }
 
-  // sums[r][j] += the products a[r][2 i] * b[i][2 j] of i = 0, 1, ... in order, plus the products
-  // a[r][2 i + 1] * b[i][2 j + 1] in order, both from 0. Subnormal elements count as 0, and subnormal sums become
-  // 0.
+  // sums[r][j] += the products a[r][2 i] * b[i][2 j] for i = 0, 1, ... in order, plus the products a[r][2 i + 1] *
+  // b[i][2 j + 1] in order, both starting at 0. Subnormal elements count as 0, and subnormal sums become 0.
   template <int kSums, int kA, int kB>
   void multiply_add() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kA), "i"(kB));

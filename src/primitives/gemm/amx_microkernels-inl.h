@@ -1,4 +1,4 @@
-// The microkernels of bfloat16 on tile registers: the same products as those of gemm_microkernel-inl.h and
+// Microkernels for bfloat16 on tile registers. They compute the same products as gemm_microkernel-inl.h and
 // outer_products-inl.h. Tiles: AmxTiles, or an emulation. Per-target code of Highway: include it inside
 // foreach_target.
 #if defined(MLUOP_PRIMITIVES_AMX_MICROKERNELS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -43,8 +43,8 @@ HWY_INLINE void with_panel_tiles(int64_t width, const Function& function) {
   }
 }
 
-// C[c_rows[r]] += A[a_rows[r]] * panel for `count` rows, at most kAmxRows. Rows are copied to where tiles are
-// loaded from, and padded with zeros; so kc need not be whole steps.
+// C[c_rows[r]] += A[a_rows[r]] * panel for `count` rows, at most kAmxRows. Rows are copied and padded with zeros
+// before tiles are loaded, so kc need not be a whole number of steps.
 template <int kPanelTiles, class Tiles>
 void amx_gemm_microkernel(Tiles& tiles, const MicrokernelArgs<BFloat16>& args, const int32_t* a_rows,
                           const int32_t* c_rows, int64_t count) {
@@ -83,8 +83,8 @@ void amx_gemm_microkernel(Tiles& tiles, const MicrokernelArgs<BFloat16>& args, c
   for (int64_t r = 0; r < count; ++r) std::memcpy(c_row(r), sums[r], sizeof(sums[r]));
 }
 
-// The same for any number of rows, and a panel of `width` columns, whole tiles, whose rows are padded with zeros
-// to whole steps. Calls after_block() after each block.
+// The same for any number of rows and a panel of `width` columns (whole tiles) whose rows are padded with zeros to
+// whole steps. Calls after_block() after each block.
 template <class Tiles, class AfterBlock>
 void amx_gemm_panel(Tiles& tiles, int64_t width, const MicrokernelArgs<BFloat16>& args, const int32_t* a_rows,
                     const int32_t* c_rows, int64_t count, const AfterBlock& after_block) {
@@ -96,14 +96,14 @@ void amx_gemm_panel(Tiles& tiles, int64_t width, const MicrokernelArgs<BFloat16>
   });
 }
 
-// What the blocks of one panel of a sum of outer products have in common. Lanes have the elements of two rows.
+// Shared by the blocks of one panel of a sum of outer products. Lanes hold the elements of two rows.
 struct AmxOuterProductArgs {
   const float* a;  // [count, a_stride], squares of 16 x 16 lanes, transposed
   int64_t a_stride;
-  const float* b;  // [count, b_stride], from the panel on
+  const float* b;  // [count, b_stride], starting at the panel
   int64_t b_stride;
   int64_t count;  // a multiple of kAmxRows
-  bool starts;    // the sums are 0 before, whatever their memory holds
+  bool starts;    // sums start at 0; their memory is not read
   float* sums;    // [rows, sum_stride], rows rounded up to kAmxRows
   int64_t sum_stride;
 };
@@ -133,7 +133,7 @@ void amx_outer_product_microkernel(Tiles& tiles, const AmxOuterProductArgs& args
       [&]<int tile> { tiles.template store<tile>(sums + tile * kAmxColumns, bytes(args.sum_stride)); });
 }
 
-// The same for any number of rows, and a panel of `width` columns, whole tiles. Calls after_block() after each
+// The same for any number of rows and a panel of `width` columns (whole tiles). Calls after_block() after each
 // block.
 template <class Tiles, class AfterBlock>
 void amx_outer_product_panel(Tiles& tiles, int64_t width, const AmxOuterProductArgs& args, int64_t rows,

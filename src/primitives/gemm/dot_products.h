@@ -1,4 +1,4 @@
-// What microkernels multiply: fp32, or bfloat16 as it is by AVX512-BF16, which adds the products of two elements
+// The element types of microkernels: fp32, or bfloat16 with AVX512-BF16, which adds the products of two elements
 // at a time.
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace mluop {
 
-// The elements in a lane of 32 bits, whose products one instruction adds. Element: float or BFloat16.
+// The number of elements in a 32-bit lane, whose products one instruction adds. Element: float or BFloat16.
 template <class Element>
 inline constexpr int64_t kStep = int64_t{sizeof(float) / sizeof(Element)};
 
-// Whether AVX512-BF16 multiplies elements of dtype as they are; else they are multiplied in fp32.
+// Whether AVX512-BF16 multiplies elements of dtype without conversion; otherwise they are multiplied in fp32.
 inline bool has_dot_products(mluOpDataType_t dtype) {
   return dtype == MLUOP_DTYPE_BFLOAT16 && has_bf16_dot_products();
 }
 
-// dispatch_dtype() with a second argument of the type that microkernels multiply: BFloat16 by AVX512-BF16, else
-// float.
+// dispatch_dtype() with a second argument of the type that microkernels multiply: BFloat16 with AVX512-BF16,
+// otherwise float.
 template <class Select>
 auto dispatch_element(mluOpDataType_t dtype, const Select& select) {
   if (has_dot_products(dtype)) return select(BFloat16{}, BFloat16{});

@@ -19,9 +19,9 @@
 #include "primitives/gemm/dot_products.h"
 #include "primitives/gemm/matmul.h"
 
-// Whether the target has microkernels of bfloat16, by AVX512-BF16, which the machine may lack: see
-// has_bf16_dot_products(). Microkernels of both types have its attribute: compilers use these instructions only
-// where they are asked for.
+// Whether the target has microkernels for bfloat16. They use AVX512-BF16, which the machine may lack: see
+// has_bf16_dot_products(). Microkernels of both types carry the target attribute, without which compilers do not
+// use these instructions.
 #undef MLUOP_HAS_BF16_MICROKERNEL
 #undef MLUOP_BEFORE_MICROKERNEL
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
@@ -32,8 +32,8 @@
 #define MLUOP_BEFORE_MICROKERNEL() HWY_BEFORE_NAMESPACE()
 #endif
 
-// In place of MLUOP_SELECT_BY_DTYPE for a template FUNCTION<T, Element>, whose microkernels multiply elements of
-// type Element.
+// Replaces MLUOP_SELECT_BY_DTYPE for a template FUNCTION<T, Element> whose microkernels multiply elements of type
+// Element.
 #undef MLUOP_SELECT_BY_ELEMENT
 #define MLUOP_SELECT_BY_ELEMENT(FUNCTION, ARGS)                                                    \
   RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                                   \
@@ -59,9 +59,9 @@ inline constexpr int kVectorRegisters = 16;
 inline constexpr int kVectorRegisters = 32;
 #endif
 
-// Register blocking: NR is kNrVectors vectors, MR depends on the vectors of the panel. 16 registers hold the sums,
-// a broadcast element of A and the panel's vectors. 32 registers would hold half as many rows again, but a block
-// starts while the one before it stores its sums, and the earlier the fewer these are.
+// Register blocking: NR is kNrVectors vectors; MR depends on the vectors of the panel. 16 registers hold the sums,
+// a broadcast element of A and the vectors of the panel. 32 registers could hold half as many rows more, but fewer
+// sums let the next block start sooner, while the previous block stores its sums.
 inline constexpr int kNrVectors = kVectorRegisters == 32 ? 4 : 2;
 inline constexpr int64_t kNr = kNrVectors * kPanelLanes;
 inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
@@ -70,7 +70,7 @@ inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
   return kVectorRegisters == 32 ? kOf32Registers[panel_vectors - 1] : kOf16Registers[panel_vectors - 1];
 };
 
-// sum + a * b of each lane, fused where the target has that. Element, here and below: float or BFloat16.
+// sum + a * b of each lane, fused if the target supports it.
 template <class Element>
 HWY_INLINE hn::Vec<PanelTag> add_products(hn::Vec<PanelTag> a, hn::Vec<PanelTag> b, hn::Vec<PanelTag> sum) {
   return hn::MulAdd(a, b, sum);
@@ -87,7 +87,7 @@ HWY_INLINE hn::Vec<PanelTag> add_products<BFloat16>(hn::Vec<PanelTag> a, hn::Vec
 }
 #endif
 
-// A lane of elements, of any alignment, in all lanes.
+// Broadcasts a lane of elements; any alignment.
 template <class Element>
 HWY_INLINE hn::Vec<PanelTag> broadcast_lane(const Element* from) {
   float lane;
@@ -95,20 +95,20 @@ HWY_INLINE hn::Vec<PanelTag> broadcast_lane(const Element* from) {
   return hn::Set(PanelTag(), lane);
 }
 
-// What the blocks of one panel have in common.
+// Shared by the blocks of one panel.
 template <class Element>
 struct MicrokernelArgs {
   const Element* panel;  // [kc / kStep, panel_vectors * kPanelLanes, kStep]
-  int64_t kc;            // elements of a row of A that are multiplied, whole steps
-  const Element* a;      // the first of them, of row 0
+  int64_t kc;            // elements of a row of A to multiply, in whole steps
+  const Element* a;      // the first of these elements in row 0
   int64_t a_stride;
   float* c;  // row first_c_row
   int64_t c_stride;
   int32_t first_c_row;
 };
 
-// C[c_rows[r]] += A[a_rows[r]] * panel for kBlockRows rows, in the order of the elements of a row, by fused
-// multiply-adds where the target has them. The rows of C differ from each other.
+// C[c_rows[r]] += A[a_rows[r]] * panel for kBlockRows rows, in the order of the elements of a row, with fused
+// multiply-adds if the target supports them. The rows of C must be distinct.
 template <class Element, int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void gemm_microkernel(const MicrokernelArgs<Element>& args, const int32_t* HWY_RESTRICT a_rows,
                                    const int32_t* HWY_RESTRICT c_rows) {
@@ -147,7 +147,7 @@ constexpr auto microkernel_table(std::integer_sequence<int, kBlockRowsMinusOne..
       gemm_microkernel<Element, kBlockRowsMinusOne + 1, kBlockVectors>...};
 }
 
-// `count` rows times a panel of kBlockVectors vectors. Calls after_block() after each block.
+// Multiplies `count` rows by a panel of kBlockVectors vectors. Calls after_block() after each block.
 template <int kBlockVectors, class Element, class AfterBlock>
 void gemm_rows(const MicrokernelArgs<Element>& args, const int32_t* a_rows, const int32_t* c_rows, int64_t count,
                const AfterBlock& after_block) {
@@ -160,7 +160,7 @@ void gemm_rows(const MicrokernelArgs<Element>& args, const int32_t* a_rows, cons
   }
 }
 
-// The same for a panel of `width` columns, whole vectors.
+// The same for a panel of `width` columns (whole vectors).
 template <class Element, class AfterBlock>
 void gemm_panel(int64_t width, const MicrokernelArgs<Element>& args, const int32_t* a_rows, const int32_t* c_rows,
                 int64_t count, const AfterBlock& after_block) {

@@ -24,7 +24,7 @@
 #define MLUOP_PRIMITIVES_MATMUL_TILE
 namespace mluop {
 
-// Rows of a that are multiplied by a panel at once: a multiple of MR for every microkernel.
+// Rows of a multiplied by a panel at once: a multiple of MR for every microkernel.
 inline constexpr int64_t kMatmulRows = 24;
 
 inline constexpr auto kRowNumbers = [] {
@@ -41,10 +41,10 @@ struct MatmulTile {
         converted(nram.take<float>("converted rows", {element_bytes == 2 ? tiling.rows : 0, tiling.kc})),
         c(nram.take<float>("rows of the result", {tiling.rows, tiling.columns})) {}
 
-  float* panels;     // [panels][kc][NR], of b; the last panel is as wide as whole vectors need
+  float* panels;     // [panels][kc][NR], of b; the last panel is rounded up to whole vectors
   std::byte* b_row;  // [columns]
   std::byte* a;      // [rows, kc]
-  float* converted;  // [rows, kc], a as fp32 where it has 16 bits
+  float* converted;  // [rows, kc], a converted to fp32 from 16 bits
   float* c;          // [rows, columns]
 };
 
@@ -96,7 +96,7 @@ struct MatmulStep {
     }
   }
 
-  // Rows [row, row + count). The rows before `end` that follow are prefetched.
+  // Multiplies rows [row, row + count) and prefetches the following rows before `end`.
   void run(int64_t row, int64_t count, int64_t end, Task& task) const {
     const float* a = load_a(row, count, task);
     float* const result = call.result + row * call.columns + column;
@@ -140,7 +140,7 @@ struct MatmulStep {
     return tile.converted;
   }
 
-  // Only whole rows: these are contiguous.
+  // Only whole rows, because these are contiguous.
   Prefetcher prefetch_after(int64_t row, int64_t count) const {
     if (kc != call.inner || count <= 0) return {nullptr, nullptr, 0};
     const auto* begin = reinterpret_cast<const char*>(a_rows(row));
@@ -225,7 +225,7 @@ MatmulTiling matmul_tiling(const Context& context, mluOpDataType_t dtype, int64_
   const auto capacity = static_cast<int64_t>(context.nram_capacity);
   MatmulTiling tiling{};
   tiling.kc = std::min(inner, kMaxKc);
-  // No more columns than could fit, so that sizes do not overflow.
+  // At most the columns that could fit, so that sizes do not overflow.
   tiling.columns = round_up(std::min(columns, std::max(capacity / int64_t{sizeof(float)}, kMaxLanes)), kMaxLanes);
   const int64_t rows = kMaxRowBytes / ((tiling.kc + tiling.columns) * int64_t{sizeof(float)});
   tiling.rows = std::clamp(rows / kMatmulRows * kMatmulRows, kMatmulRows, kMaxRows);

@@ -1,5 +1,5 @@
-// matmul: the product of two matrices, result = a * b: fp32 sums of elements of any type, each in the order of
-// the columns of a.
+// matmul: the product of two matrices, result = a * b, for elements of any type. Sums are fp32, each in the order
+// of the columns of a.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace mluop {
 
-// Lanes of the widest vectors: rows of matrices to which whole vectors are written are a multiple of it.
+// Lanes of the widest vectors. Row lengths of matrices written in whole vectors are multiples of it.
 inline constexpr int64_t kMaxLanes = 16;
 
-// Columns of a panel of b, NR of the microkernel. Depends on the instruction set.
+// Columns of a panel of b (NR of the microkernel). Depends on the instruction set.
 int64_t panel_columns();
 
 struct MatmulArgs {
@@ -32,7 +32,7 @@ struct MatmulTiling {
 MatmulTiling matmul_tiling(const Context& context, mluOpDataType_t dtype, int64_t inner, int64_t columns);
 
 // Divides the rows over OMP_NUM_THREADS tasks. Each task loads b once and packs it in panels; if all of b fits, it
-// loads its rows of a once and stores those of the result once. Throws what matmul_tiling() throws.
+// loads its rows of a once and stores the rows of the result once. Throws what matmul_tiling() throws.
 void matmul(Context& context, const MatmulArgs& args);
 
 }  // namespace mluop

@@ -1,4 +1,4 @@
-// The microkernel of a sum of outer products, with the sums in registers: the product of a transposed matrix and a
+// The microkernel of a sum of outer products, with the sums in registers: multiplies a transposed matrix by a
 // matrix whose rows may be anywhere. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_OUTER_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_OUTER_PRODUCTS_INL_H
@@ -20,27 +20,27 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// MR by the vectors of the panel. A block covers all rows of a batch, so that loading and storing its sums costs
-// little: they take all registers.
+// MR by the vectors of the panel. Sums take all registers: a block covers all rows of a batch, so that loading and
+// storing its sums costs little.
 inline constexpr auto kOuterProductMr = [](int64_t panel_vectors) -> int64_t {
   constexpr int kOf32Registers[] = {12, 10, 8, 6};
   constexpr int kOf16Registers[] = {12, 6};
   return kVectorRegisters == 32 ? kOf32Registers[panel_vectors - 1] : kOf16Registers[panel_vectors - 1];
 };
 
-// What the blocks of one panel have in common.
+// Shared by the blocks of one panel.
 struct OuterProductArgs {
   const float* const* a;  // [count], rows
   const float* const* b;  // [count], rows
-  int64_t column;         // of the panel in the rows of b
+  int64_t column;         // first column of the panel in the rows of b
   int64_t count;
-  bool starts;  // the sums are 0 before, whatever their memory holds
+  bool starts;  // sums start at 0; their memory is not read
   float* sums;
   int64_t sum_stride;
 };
 
-// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, of kBlockRows rows. The elements of rows are
-// lanes of one float or of two BFloat16, whose products are added.
+// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, for kBlockRows rows. The elements of rows are
+// lanes of one float, or of two BFloat16 whose products are added.
 template <class Element, int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_t row) {
   const PanelTag d;
@@ -57,7 +57,7 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
   for (int64_t i = 0, count = args.count; i < count; ++i) {
     const float* elements = a[i] + row;
     const float* panel = b[i] + column;
-    // Keeps GCC from adding row and column to the offset of each element instead, which takes a register for each.
+    // Otherwise GCC adds row and column to the offset of each element, which takes a register for each.
     asm("" : "+r"(elements), "+r"(panel));
     hn::Vec<PanelTag> columns[kBlockVectors];
     HWY_UNROLL(4)
@@ -84,7 +84,7 @@ constexpr auto outer_product_table(std::integer_sequence<int, kBlockRowsMinusOne
       outer_product_microkernel<Element, kBlockRowsMinusOne + 1, kBlockVectors>...};
 }
 
-// `rows` rows of sums of a panel of kBlockVectors vectors. Calls after_block() after each block.
+// Computes `rows` rows of sums of a panel of kBlockVectors vectors. Calls after_block() after each block.
 template <class Element, int kBlockVectors, class AfterBlock>
 void outer_product_rows(const OuterProductArgs& args, int64_t rows, const AfterBlock& after_block) {
   constexpr int64_t kBlockRows = kOuterProductMr(kBlockVectors);
@@ -96,7 +96,7 @@ void outer_product_rows(const OuterProductArgs& args, int64_t rows, const AfterB
   }
 }
 
-// The same for a panel of `width` columns, whole vectors.
+// The same for a panel of `width` columns (whole vectors).
 template <class Element, class AfterBlock>
 void outer_product_panel(int64_t width, const OuterProductArgs& args, int64_t rows,
                          const AfterBlock& after_block) {

@@ -48,8 +48,8 @@ void copy_elements(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
   }
 }
 
-// The same for column_stride == 1 and whole vectors of columns. The rows are short and far apart: prefetched
-// ahead.
+// The same for column_stride == 1 and whole vectors of columns. Prefetches, because the rows are short and far
+// apart.
 template <class T>
 void copy_vectors(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
   constexpr int64_t kPrefetchedRows = 32;
@@ -103,7 +103,7 @@ void pack_panel(const MatrixColumns<T>& matrix, float* to) {
     whole.rows = copied_rows;
     copy_squares(whole, to, stride);
   }
-  // What is left: some columns of the rows that have been copied, and the other rows.
+  // The remainder: some columns of the rows already copied, and the other rows.
   MatrixColumns<T> right = matrix.part(0, copied_columns);
   right.rows = copied_rows;
   copy_elements(right, to + copied_columns, stride);
@@ -122,7 +122,7 @@ HWY_INLINE hn::Vec<PanelTag> load_pairs(const T* first, const T* second) {
   return hn::BitCast(d, hn::Or(lower, hn::ShiftLeft<16>(upper)));
 }
 
-// to[0, count) = lanes of the elements of two rows, whole vectors.
+// to[0, count) = lanes of the elements of two rows, in whole vectors.
 template <Element16 T>
 HWY_INLINE void interleave_vectors(const T* first, const T* second, int64_t count, float* to) {
   for (int64_t i = 0; i < count; i += kPanelLanes) {
@@ -130,7 +130,7 @@ HWY_INLINE void interleave_vectors(const T* first, const T* second, int64_t coun
   }
 }
 
-// The same of `count` elements, and zeros up to `width`. A row that is null is zeros.
+// The same for `count` elements, followed by zeros up to `width`. A null row stands for zeros.
 template <Element16 T>
 HWY_INLINE void interleave_rows(const T* const (&rows)[2], int64_t count, int64_t width, float* to) {
   const bool are_both = rows[0] != nullptr && rows[1] != nullptr;
@@ -145,15 +145,15 @@ HWY_INLINE void interleave_rows(const T* const (&rows)[2], int64_t count, int64_
   }
 }
 
-// A panel as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and a multiple of
-// `step` rows, an even number.
+// Packs a panel as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and to a multiple
+// of `step` rows, an even number.
 template <Element16 T>
 void pack_panel(const MatrixColumns<T>& matrix, T* to, int64_t step = kStep<T>) {
   const int64_t columns = matrix.columns, width = round_up(columns, kPanelLanes);
   const auto at = [&](int64_t row, int64_t column) {
     return matrix.from + row * matrix.row_stride + column * matrix.column_stride;
   };
-  // Pairs that are contiguous: squares of lanes.
+  // Contiguous pairs: squares of lanes.
   constexpr int64_t kSquareRows = 2 * kPanelLanes;
   const bool has_squares = matrix.row_stride == 1;
   const int64_t square_rows = has_squares ? matrix.rows / kSquareRows * kSquareRows : 0;

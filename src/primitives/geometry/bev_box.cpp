@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kMargin = 0.01F;
 
-// Below this difference of cross products, the lines of two edges are intersected in another way.
+// If the cross products differ by less, the lines of two edges are intersected by another formula.
 constexpr float kParallel = 1e-8F;
 
 struct Point {
@@ -38,7 +38,7 @@ class Polygon {
   }
 
  private:
-  // Crossings of each edge with each other, and the corners of both boxes.
+  // Crossings of all pairs of edges, and the corners of both boxes.
   static constexpr int kMaxPoints = 16 + 8;
 
   Point from_first(int i) const { return {points_[i].x - points_[0].x, points_[i].y - points_[0].y}; }
@@ -52,8 +52,8 @@ class Polygon {
     if (!sort_by_ratio(from_mean)) sort_by_angle(from_mean);
   }
 
-  // Equal angles keep their order. A NaN among them does not compare: the exchanges of a bubble sort are part of
-  // the definition.
+  // Keeps the order of equal angles. A NaN angle never compares: the exchanges of a bubble sort are part of the
+  // definition.
   void sort_by_angle(const Point* from_mean) {
     float angles[kMaxPoints];
     for (int i = 0; i < count_; ++i) angles[i] = std::atan2(from_mean[i].y, from_mean[i].x);
@@ -67,8 +67,8 @@ class Polygon {
     }
   }
 
-  // The same in a fraction of the time, by numbers from -2 to 2 that increase with the angle, by no more than it.
-  // Returns false if two are so close that the rounding of the arc tangent might matter.
+  // The same in a fraction of the time, from numbers between -2 and 2 that increase with the angle and no faster
+  // than it. Returns false if two are so close that the rounding of the arc tangent might matter.
   bool sort_by_ratio(const Point* from_mean) {
     constexpr float kClear = 0x1p-16F;
     float ratios[kMaxPoints];
@@ -103,7 +103,7 @@ class Polygon {
 
 Point corner_of(const BevBox& box, int i) { return {box.corners_x[i % 4], box.corners_y[i % 4]}; }
 
-// On which side of edge i of a box corner j of another one lies: a cross product.
+// The side of edge i of one box on which corner j of another box lies: a cross product.
 struct Sides {
   Sides(const BevBox& box, const BevBox& other) {
     for (int i = 0; i < 4; ++i) {
@@ -125,7 +125,7 @@ bool bounds_meet(Point p0, Point p1, Point q0, Point q1) {
          std::min(p0.y, p1.y) <= std::max(q0.y, q1.y) && std::min(q0.y, q1.y) <= std::max(p0.y, p1.y);
 }
 
-// The crossing of the edges (p0, p1) and (q0, q1), of which side0 and side1 are the sides of q0 and q1.
+// The crossing of the edges (p0, p1) and (q0, q1); side0 and side1 are the sides of q0 and q1.
 Point crossing_of(Point p0, Point p1, Point q0, Point q1, float side0, float side1) {
   const float difference = side1 - side0;
   if (std::abs(difference) > kParallel) {
@@ -169,7 +169,7 @@ BevBox make_bev_box(const float* box) {
               .reach_v = half_dy + kMargin,
               .corners_x = {},
               .corners_y = {}};
-  // Rounded as coordinates before they are rotated.
+  // Rounded as coordinates are before rotation.
   const float left = made.x - half_dx - made.x, right = made.x + half_dx - made.x;
   const float low = made.y - half_dy - made.y, high = made.y + half_dy - made.y;
   const Point corners[] = {{left, low}, {right, low}, {right, high}, {left, high}};
@@ -180,12 +180,12 @@ BevBox make_bev_box(const float* box) {
   return made;
 }
 
-// An overlap that is not 0 has a crossing or a corner of one box in the other.
-// - A crossing requires bounds_meet() of two edges: of their rounded corners, which the bounds contain. Corners
-//   with NaN have no side, and cross nothing.
+// A nonzero overlap has a crossing, or a corner of one box inside the other.
+// - A crossing requires bounds_meet() of two edges, that is, of their rounded corners, which the bounds contain.
+//   Corners with NaN have no side and cross nothing.
 // - For a corner p of another box that is_inside(): |p - center| is at most |cosine| u + |sine| v along x, with u
-//   and v the reaches, but for the roundings of differences, products, sums, cosine and sine. Each of these is at
-//   most 2^-24 of u + v; together they are less than 8 * 2^-24 (u + v). kRoundings is twice that.
+//   and v the reaches, up to the rounding of differences, products, sums, cosine and sine. Each is at most 2^-24
+//   of u + v; together they are less than 8 * 2^-24 (u + v). kRoundings is twice this bound.
 Bounds bounds_of(const BevBox& box) {
   constexpr double kRoundings = 0x1p-20;
   const double cosine = std::abs(box.cosine) + kRoundings, sine = std::abs(box.sine) + kRoundings;
@@ -194,7 +194,7 @@ Bounds bounds_of(const BevBox& box) {
   double min_x = box.x - reach_x, min_y = box.y - reach_y;
   double max_x = box.x + reach_x, max_y = box.y + reach_y;
   for (int i = 0; i < 4; ++i) {
-    // A NaN replaces no bound.
+    // NaN never replaces a bound.
     min_x = std::min(min_x, double{box.corners_x[i]});
     min_y = std::min(min_y, double{box.corners_y[i]});
     max_x = std::max(max_x, double{box.corners_x[i]});

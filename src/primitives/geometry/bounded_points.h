@@ -1,5 +1,5 @@
-// Points with the bounds of each group of consecutive ones: a search for the points of a box skips the groups
-// whose bounds the box does not meet. The search is in bounded_points-inl.h.
+// Points with the bounds of each group of consecutive points: a search for the points of a box skips groups whose
+// bounds the box does not meet. The search is in bounded_points-inl.h.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct BoundedPoints {
         bounds(arena, batches * per_batch) {}
 
   PointPlanes planes;
-  int64_t per_batch;  // bounds of a batch, padded to whole groups with bounds that meet no other
-  BoxBounds bounds;   // of each group of points
+  int64_t per_batch;  // bounds of a batch, padded to whole groups with bounds that never meet
+  BoxBounds bounds;   // bounds of each group of points
 };
 
-// Computes them from points [B, N, 3], of any element type.
+// Computes the bounds of points [B, N, 3] of any element type.
 void bound_points(Context& context, const BoundedPoints& bounded, mluOpDataType_t dtype, const void* points);
 
 }  // namespace mluop

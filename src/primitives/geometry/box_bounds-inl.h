@@ -22,14 +22,14 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The bounds of `count` points, a multiple of 16; x and y are aligned to a vector. Of points with NaN or infinity,
-// which no box contains, they may contain none.
+// The bounds of `count` points, a multiple of 16; x and y are aligned to a vector. Points with NaN or infinity,
+// which no box contains, may lie outside the bounds.
 HWY_INLINE Bounds bounds_of_points(const float* x, const float* y, int64_t count) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const hn::CappedTag<float, 16> d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   auto min_x = hn::Set(d, kInfinity), min_y = min_x, max_x = hn::Set(d, -kInfinity), max_y = max_x;
-  // By comparisons, which are false for NaN.
+  // Uses comparisons, which are false for NaN.
   for (int64_t i = 0; i < count; i += kLanes) {
     const auto of_x = hn::Load(d, x + i), of_y = hn::Load(d, y + i);
     min_x = hn::IfThenElse(hn::Lt(of_x, min_x), of_x, min_x);
@@ -41,7 +41,7 @@ HWY_INLINE Bounds bounds_of_points(const float* x, const float* y, int64_t count
           hn::GetLane(hn::MaxOfLanes(d, max_x)), hn::GetLane(hn::MaxOfLanes(d, max_y))};
 }
 
-// Bit i: whether box `first` + i meets `other`, for the kGroupBoxes boxes from `first`, the first of a group.
+// Bit i: whether box `first` + i meets `other`, for the kGroupBoxes boxes from `first`, which starts a group.
 // Boxes that touch meet.
 HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes, int64_t first) {
   const hn::CappedTag<float, 16> d;
@@ -61,8 +61,8 @@ HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes,
   return bits;
 }
 
-// Work items: (box n of a, group of b), groups fastest. overlaps[n, m] = overlap_of(a.boxes[n], b.boxes[m]) if the
-// bounds of both meet, else 0.
+// Work items: (box n of a, group of b), groups fastest. overlaps[n, m] = overlap_of(a.boxes[n], b.boxes[m]) if
+// their bounds meet, otherwise 0.
 template <class Box, class OverlapOf>
 HWY_INLINE void write_overlaps(const BoundedBoxes<Box>& a, const BoundedBoxes<Box>& b, int64_t begin, int64_t end,
                                const OverlapOf& overlap_of, float* overlaps) {

@@ -1,5 +1,5 @@
-// Bounding boxes of the boxes of a plane, a coordinate at a time, and the pairs of them that meet: what an exact
-// and expensive intersection of two boxes is worth computing for.
+// Axis-aligned bounding boxes in a plane, as a structure of arrays. Only pairs whose bounds meet need an exact and
+// expensive intersection.
 #pragma once
 
 #include <algorithm>
@@ -10,34 +10,34 @@
 
 namespace mluop {
 
-// An axis-aligned rectangle that contains a box. One with NaN meets no other.
+// An axis-aligned rectangle that contains a box. A rectangle with NaN meets no other.
 struct Bounds {
   float min_x, min_y, max_x, max_y;
 };
 
-// The area that two boxes share, in fp32; offset is added to its width and height. A coordinate of b that is NaN
-// gives way to that of a; a width or height that is NaN is 0.
+// The area shared by two boxes, in fp32; offset is added to its width and height. A NaN coordinate of b is
+// replaced by the coordinate of a; a NaN width or height becomes 0.
 inline float shared_area(const Bounds& a, const Bounds& b, float offset) {
   const float width = std::max(0.0F, std::min(a.max_x, b.max_x) - std::max(a.min_x, b.min_x) + offset);
   const float height = std::max(0.0F, std::min(a.max_y, b.max_y) - std::max(a.min_y, b.min_y) + offset);
   return width * height;
 }
 
-// The area of a box for an IoU, in fp32; offset is added to its width and height. If one of these is then 0 or
-// less, the box is empty: shared areas are 0, and with any positive area so are the IoUs.
+// The area of a box for an IoU, in fp32; offset is added to its width and height. If either is then 0 or less, the
+// box is empty: its shared areas are 0, and so is its IoU with any box of positive area.
 inline float area_of(const Bounds& box, float offset) {
   const float width = box.max_x - box.min_x + offset, height = box.max_y - box.min_y + offset;
-  const bool is_empty = (width <= 0) | (height <= 0);  // without a branch
+  const bool is_empty = (width <= 0) | (height <= 0);  // branch-free
   return is_empty ? 1 : width * height;
 }
 
 inline float iou_of(float shared, float area_a, float area_b) { return shared / (area_a + area_b - shared); }
 
-// The nearest float that is not above, or not below, the value; NaN for NaN.
+// The nearest float not above (or not below) the value; NaN for NaN.
 float rounded_down(double value);
 float rounded_up(double value);
 
-// The least Bounds of float that contain the given ones.
+// The smallest Bounds of float that contain the given bounds.
 Bounds bounds_around(double min_x, double min_y, double max_x, double max_y);
 
 struct BoxBounds {
@@ -62,7 +62,7 @@ struct BoxBounds {
 
   int64_t group_count() const { return padded_count / kGroupBoxes; }
 
-  // Sets the padding; by whoever sets the last box.
+  // Sets the padding. The writer of the last box calls it.
   void pad() const;
 
   int64_t count, padded_count;

@@ -18,12 +18,12 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether each step of a distance is rounded to T: that of half, as in mmcv. Distances of bfloat16 are fp32.
+// Whether each step of a distance is rounded to T: for half, as in mmcv. Distances of bfloat16 are fp32.
 template <class T>
 inline constexpr bool kRoundsSteps = std::is_same_v<T, Half>;
 
-// v, rounded to T if steps are. fp32 has more than twice the bits of half: a result that is rounded to fp32, then
-// to half, is rounded as if once.
+// v, rounded to T if steps are rounded. fp32 has more than twice the bits of half, so rounding to fp32, then to
+// half, equals rounding once.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> v) {
   if constexpr (kRoundsSteps<T>) {
@@ -33,7 +33,7 @@ HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> v) {
   }
 }
 
-// (x^2 + y^2) + z^2 of a vector whose components are not rounded yet. Every step is rounded, and monotonic.
+// (x^2 + y^2) + z^2 for a vector whose components are not rounded yet. Every step is rounded and monotonic.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> squared_length(D d, hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D> z) {
   const auto square = [d](hn::Vec<D> component) {

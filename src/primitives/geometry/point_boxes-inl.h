@@ -1,4 +1,4 @@
-// Which points a box contains. Per-target code of Highway: include it inside foreach_target.
+// Tests which points a box contains. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_POINT_BOXES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_POINT_BOXES_INL_H
 #undef MLUOP_PRIMITIVES_POINT_BOXES_INL_H
@@ -17,7 +17,7 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Products are rounded before they are added: the bits of the serial loop.
+// Products are rounded before they are added: bit-identical to the serial loop.
 class BoxTest {
  public:
   using D = hn::CappedTag<float, 16>;
@@ -34,7 +34,7 @@ class BoxTest {
         reach_v_(hn::Set(D(), box.reach_v)),
         reach_z_(hn::Set(D(), box.reach_z)) {}
 
-  // Which of kLanes points the box contains; x, y and z are aligned to a vector.
+  // The lanes of kLanes points that the box contains; x, y and z are aligned to a vector.
   HWY_INLINE hn::Mask<D> contains(const float* x, const float* y, const float* z) const {
     const D d;
     const V dx = hn::Sub(hn::Load(d, x), x_);
@@ -43,7 +43,7 @@ class BoxTest {
     const V u = hn::Add(hn::Mul(dx, cosine_), hn::Mul(dy, sine_));
     const V v = hn::Sub(hn::Mul(dy, cosine_), hn::Mul(dx, sine_));
     const auto in_plane = hn::And(hn::Lt(hn::Abs(u), reach_u_), hn::Lt(hn::Abs(v), reach_v_));
-    // A height of NaN is inside.
+    // A NaN height is inside.
     return hn::AndNot(hn::Gt(hn::Abs(dz), reach_z_), in_plane);
   }
 

@@ -8,7 +8,7 @@
 namespace mluop {
 namespace {
 
-// The bytes that are moved in the time of preparing a box.
+// Cost of preparing a box, in bytes of memory traffic.
 constexpr int64_t kPrepareBytes = 512;
 
 struct PrepareArgs {
@@ -17,7 +17,7 @@ struct PrepareArgs {
   const void* boxes;  // [B, T, 7]
 };
 
-// Reaches are rounded so that comparisons of floats with them are those with the exact halves of the sides.
+// Rounds the reaches so that comparing floats with them equals comparing with the exact half sides.
 PointBox make_box(const float (&from)[7], BoxRule rule) {
   const bool is_centered = rule == BoxRule::kCentered;
   const double margin = is_centered ? double{1e-5F} : 0;
@@ -32,8 +32,8 @@ PointBox make_box(const float (&from)[7], BoxRule rule) {
           .reach_z = rounded_down(half_dz)};
 }
 
-// Contain each point that the box contains in spite of the roundings of the test, whose relative errors add up to
-// less than 2^-21.
+// The bounds contain each point inside the box, allowing for the roundings of the test, whose relative errors add
+// up to less than 2^-21.
 Bounds bounds_of(const PointBox& box) {
   const double reach = std::hypot(double{box.reach_u}, double{box.reach_v}) * (1 + 0x1p-20) + 0x1p-120;
   return bounds_around(double{box.x} - reach, double{box.y} - reach, double{box.x} + reach, double{box.y} + reach);

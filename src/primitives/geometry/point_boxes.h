@@ -1,5 +1,5 @@
-// 3-D boxes that contain points: what the tests of a box share, and its bounds in the plane. The test itself is in
-// point_boxes-inl.h.
+// 3-D boxes that contain points: data shared by the tests of a box, and its bounds in the plane. The test itself
+// is in point_boxes-inl.h.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace mluop {
 
-// Which points a box (x, y, z, dx, dy, dz, yaw) contains.
+// The rule by which a box (x, y, z, dx, dy, dz, yaw) contains points.
 enum class BoxRule {
-  kCentered,    // z is that of the center; dx / 2 and dy / 2 are 1e-5 more: MLU-OPS, OpenPCDet
-  kOnItsBottom  // z is that of the bottom face; points on the other faces are outside: mmcv
+  kCentered,    // z is the center; dx / 2 and dy / 2 are enlarged by 1e-5: MLU-OPS, OpenPCDet
+  kOnItsBottom  // z is the bottom face; points on the other faces are outside: mmcv
 };
 
-// What the tests of a box share. With d the difference of point and center, the box contains the point if
-// |dx cosine + dy sine| < reach_u, |dy cosine - dx sine| < reach_v and not |dz| > reach_z, in fp32.
+// Data shared by the tests of a box. With d the difference of point and center, the box contains the point if |dx
+// cosine + dy sine| < reach_u, |dy cosine - dx sine| < reach_v and not |dz| > reach_z, in fp32.
 struct PointBox {
   float x, y, z;                    // the center
   float cosine, sine;               // of yaw
@@ -34,12 +34,12 @@ struct PointBoxes {
         bounds(arena, B * per_batch) {}
 
   int64_t B, T;
-  int64_t per_batch;  // a batch is padded to whole groups, with bounds that meet no other
+  int64_t per_batch;  // boxes of a batch, padded to whole groups with bounds that meet no other
   PointBox* boxes;    // [B, per_batch]
-  BoxBounds bounds;   // of each box: they contain each point that the box contains
+  BoxBounds bounds;   // bounds of each box; they contain each point inside the box
 };
 
-// Computes them from boxes [B, T, 7], of any element type.
+// Prepares boxes [B, T, 7] of any element type.
 void prepare_boxes(Context& context, const PointBoxes& prepared, BoxRule rule, mluOpDataType_t dtype,
                    const void* boxes);
 

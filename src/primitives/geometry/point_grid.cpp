@@ -32,7 +32,7 @@ HWY_INLINE GridMask finite_points(const float* const (&planes)[3], int64_t n) {
                  hn::IsFinite(hn::Load(d, planes[2] + n)));
 }
 
-// Work items: (b, part). The cells of the points, and how many each holds.
+// Work items: (b, part). Finds the cells of the points, and counts the points of each cell.
 void count_points(const PointGrid& grid, int64_t begin, int64_t end, Task&) {
   const GridTag d;
   const hn::RebindToSigned<GridTag> di;
@@ -117,17 +117,18 @@ struct GridBounds {
   double low[3], high[3];
 };
 
-// The bounds of the bulk of the finite points, by a sample. Without finite points in it, they are 0.
+// The bounds of the bulk of the finite points, from a sample. 0 if the sample has no finite point.
 GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
   constexpr int64_t kSamples = 64;
-  // The part of the samples that is left out on each side, and by what part of the rest the bounds are wider.
+  // Fraction of the samples that is excluded on each side, and fraction of the rest by which the bounds are
+  // widened.
   constexpr int64_t kOutliers = 32, kMargin = 16;
   const int64_t samples = std::min(planes.N, kSamples);
   const int64_t step = samples == 0 ? 1 : planes.N / samples;
   float sampled[3][kSamples];
   int64_t count = 0;
   for (int64_t i = 0; i < samples; ++i) {
-    // Points may repeat in periods.
+    // Points may repeat periodically.
     constexpr uint32_t kGoldenRatio = 0x9E3779B1;
     const uint32_t offset = static_cast<uint32_t>(i) * kGoldenRatio;
     const int64_t n = i * step + offset % step;
@@ -150,7 +151,7 @@ GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
   return bounds;
 }
 
-// Cells of equal sides, `side` or longer, as many as there may be.
+// As many cells as allowed, of equal sides not shorter than `side`.
 GridCells cells_of(const GridBounds& bounds, double side, int64_t max_cells) {
   double last[3];
   for (;;) {
@@ -162,7 +163,7 @@ GridCells cells_of(const GridBounds& bounds, double side, int64_t max_cells) {
     constexpr double kMinGrowth = 1.05;
     side *= std::max(std::cbrt(excess), kMinGrowth);
   }
-  // Not 0, by which infinity must not be multiplied.
+  // Not 0, because infinity is multiplied by it.
   const float scale = std::max(static_cast<float>(1 / side), std::numeric_limits<float>::min());
   GridCells cells{};
   for (int dim = 0; dim < 3; ++dim) {

@@ -1,6 +1,6 @@
 // Points sorted by the cells of a uniform grid: a search compares the points of the cells around a center instead
-// of all points. In a cell, the points are ascending. Consecutive cells of a row, which extends in x, are one run
-// of points.
+// of all points. In a cell, points are ascending. Rows extend along x; consecutive cells of a row form one run of
+// points.
 #pragma once
 
 #include <hwy/base.h>
@@ -13,10 +13,10 @@
 
 namespace mluop {
 
-// The cells of a batch. They cover most of the finite points; the outer ones extend to infinity.
+// The cells of a batch. They cover most of the finite points; the outer cells extend to infinity.
 struct GridCells {
-  // The cell of a coordinate in a dimension. Each step is monotonic: a greater coordinate has no lower cell. NaN
-  // is in cell 0.
+  // The cell of a coordinate in a dimension. Each step is monotonic: a greater coordinate is never in a lower
+  // cell. NaN is in cell 0.
   int64_t cell(int dim, float coordinate) const {
     const float position = (coordinate - low[dim]) * scale[dim];
     return position > 0 ? static_cast<int64_t>(std::min(position, last[dim])) : 0;
@@ -30,15 +30,15 @@ struct GridCells {
 };
 
 struct PointGrid {
-  // Parts of a batch are sorted in parallel. Each has a histogram, so few are best.
+  // Maximum number of parts of a batch that are sorted in parallel. Each needs a histogram, so few are best.
   static constexpr int64_t kMaxParts = 4;
   // Places are int32.
   static constexpr int64_t kMaxPoints = 1 << 30;
-  // The integers up to here are fp32 numbers.
+  // fp32 represents all integers up to this number.
   static constexpr int64_t kMaxCells = 1 << 24;
-  // With sides above the radius of find_runs(), there are 3 x 3 rows of cells, and few more by roundings.
+  // With sides above the radius of find_runs() there are 3 x 3 rows of cells, and few more due to rounding.
   static constexpr int64_t kMaxRuns = 16;
-  // Vectors may be loaded that begin before the end of a run.
+  // A vector that begins before the end of a run may be loaded.
   static constexpr int64_t kPadding = 16;
 
   PointGrid(Arena& arena, const PointPlanes& points, int task_dim)
@@ -55,15 +55,16 @@ struct PointGrid {
   float* plane(int64_t b, int64_t dim) const { return coordinates + (b * 3 + dim) * sorted_size(); }
   int32_t* sorted_indices(int64_t b) const { return indices + b * sorted_size(); }
 
-  // A cell past the last one holds the points that are not finite, and the padding of the planes.
+  // One more cell holds the non-finite points and the padding of the planes.
   int64_t place_count() const { return max_cells + 2; }
   // Element c is the place of the next point of a part in cell c; element -1 is 0. After the sort, the elements of
-  // the last part are the ends of the cells, where the next ones begin.
+  // the last part are the ends of the cells, which are the beginnings of the next cells.
   int32_t* next_places(int64_t b, int64_t part) const { return places + (b * parts + part) * place_count() + 1; }
 
-  // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by
-  // `radius` at most, and returns their number; max_runs + 1 if there are more than max_runs rows of cells. A
-  // point p >= c - radius is not below c - radius rounded to fp32, as rounding is monotonic and p is an fp32
+  // Finds runs of sorted points that include all finite points whose coordinates differ from the center's by at
+  // most `radius`, and returns their number, or max_runs + 1 if there are more than max_runs rows of cells. A
+  // point p >= c - radius is not below c - radius rounded to fp32, because rounding is monotonic and p is an fp32
+  // number; so it is not in a lower cell. Likewise for c + radius.
   // number, and so is not in a lower cell; likewise for c + radius.
   HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, int64_t max_runs,
                                Range* runs) const {
@@ -86,26 +87,27 @@ struct PointGrid {
     return count;
   }
 
-  // At least the difference of a coordinate from the center's, of a point whose squared distance in fp32 is
-  // `squared_radius` at most: no square of a difference exceeds their rounded sum. So the difference is at most
-  // the root, but for the roundings of difference and square, or its square is rounded to 0.
+  // Upper bound of the difference between a coordinate of a point and the center's, if their squared distance in
+  // fp32 is at most `squared_radius`: no square of a difference exceeds their rounded sum. So the difference is at
+  // most the root, up to the rounding of difference and square, or its square is rounded to 0.
   static HWY_INLINE float coordinate_radius(float squared_radius) {
     constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
     return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
   }
 
   const PointPlanes& planes;
-  int64_t parts;           // of a batch
-  int64_t max_cells;       // of a batch
+  int64_t parts;           // parts of a batch
+  int64_t max_cells;       // maximum number of cells of a batch
   GridCells* cells;        // [B]
   int32_t* cell_of_point;  // [B, planes.size()]
   int32_t* places;         // [B, parts, place_count()]
-  float* coordinates;      // [B, 3, sorted_size()], of the sorted points, then NaN
-  int32_t* indices;        // [B, sorted_size()], in the batch
+  float* coordinates;      // [B, 3, sorted_size()], sorted points, padded with NaN
+  int32_t* indices;        // [B, sorted_size()], indices in the batch
 };
 
-// Chooses cells of sides of about `side`; longer ones if that are too many cells. Returns their number in all
-// batches. The cells cover the bulk of the points, which a sample shows: few outliers do not enlarge them.
+// Chooses cells with sides of about `side`, or longer sides if there would be too many cells. Returns the number
+// of cells of all batches. The cells cover the bulk of the points, estimated from a sample: a few outliers do not
+// enlarge them.
 int64_t choose_cells(Context& context, const PointGrid& grid, float side);
 
 // Sorts the points into the chosen cells. The result does not depend on the number of parts. Linear cost.

@@ -1,4 +1,4 @@
-// Points whose coordinates are apart, in fp32: what a loop over vectors of points loads.
+// Points with one array per coordinate, in fp32, for loops over vectors of points.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace mluop {
 
 // The points of all batches.
 struct PointPlanes {
-  // Planes are padded to whole groups. Padding is NaN, which is at no distance.
+  // Planes are padded to whole groups with NaN, which is never within a distance.
   static constexpr int64_t kGroupPoints = 128;
 
   PointPlanes(Arena& arena, int64_t batches, int64_t points)
@@ -23,7 +23,7 @@ struct PointPlanes {
   float* plane(int64_t b, int64_t dim) const { return coordinates + (b * 3 + dim) * size(); }
 
   int64_t B, N;
-  int64_t groups;      // of a batch
+  int64_t groups;      // groups of a batch
   float* coordinates;  // [B, 3, size()]
 };
 

@@ -17,14 +17,14 @@ int widest_dim(const IndexedPoint* points, int64_t count) {
   return widest;
 }
 
-// A number that is ascending with (coordinate, index): one comparison, which needs no branch.
+// A number that orders points by (coordinate, index): one branch-free comparison.
 int64_t key_of(const IndexedPoint& point, int dim) {
   // -0 equals 0.
   const auto bits = std::bit_cast<int32_t>(point.coordinates[dim] + 0.0F);
   return int64_t{bits ^ (bits >> 31 & 0x7FFFFFFF)} << 32 | point.index;
 }
 
-// Loads and stores of all bytes: a load waits for stores of fewer.
+// Loads and stores whole points: a load would wait for narrower stores.
 void exchange(IndexedPoint& a, IndexedPoint& b) {
   alignas(IndexedPoint) std::byte of_a[sizeof(IndexedPoint)], of_b[sizeof(IndexedPoint)];
   std::memcpy(of_a, &a, sizeof(of_a));
@@ -33,8 +33,8 @@ void exchange(IndexedPoint& a, IndexedPoint& b) {
   std::memcpy(&b, of_a, sizeof(of_a));
 }
 
-// Moves the points of lesser keys before the others, and returns their number. Without branches, half of which
-// would be mispredicted.
+// Moves the points with lesser keys to the front and returns their number. Branch-free: half of the branches would
+// be mispredicted.
 int64_t partition(IndexedPoint* points, int64_t count, int64_t key, int dim) {
   int64_t lesser = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -45,20 +45,20 @@ int64_t partition(IndexedPoint* points, int64_t count, int64_t key, int dim) {
   return lesser;
 }
 
-// std::nth_element, of which partition() takes the first rounds.
+// std::nth_element, with partition() for the first rounds.
 void select(IndexedPoint* points, int64_t count, int64_t middle, int dim) {
   const auto less = [dim](const IndexedPoint& a, const IndexedPoint& b) {
     return key_of(a, dim) < key_of(b, dim);
   };
   constexpr int64_t kMinCount = 64, kSampled = 16;
-  // A round halves the range, about. For any points, the cost is linear.
+  // A round roughly halves the range. The cost is linear for any points.
   constexpr int kMaxRounds = 32;
   int64_t begin = 0, end = count;
   for (int round = 0; round < kMaxRounds && end - begin > kMinCount; ++round) {
     int64_t sampled[kSampled];
     for (int64_t i = 0; i < kSampled; ++i)
       sampled[i] = key_of(points[begin + i * ((end - begin) / kSampled)], dim);
-    // Not the least: then a point is less, and the range becomes shorter.
+    // At least the second least: then a point is less, and the range shrinks.
     const int64_t rank = std::clamp<int64_t>((middle - begin) * kSampled / (end - begin), 1, kSampled - 1);
     std::nth_element(sampled, sampled + rank, sampled + kSampled);
     const int64_t split = begin + partition(points + begin, end - begin, sampled[rank], dim);

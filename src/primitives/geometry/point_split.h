@@ -1,4 +1,4 @@
-// Points in space, and the split of a k-d tree: what searches sort points with.
+// Points in space, and the split of a k-d tree, for searches that sort points.
 #pragma once
 
 #include <hwy/base.h>
@@ -17,8 +17,8 @@ struct IndexedPoint {
   int32_t index;
 };
 
-// The point of three coordinates of type T. A point with a coordinate that is not finite has
-// infinite coordinates, which are ordered.
+// The point with three coordinates of type T. If a coordinate is not finite, all its coordinates are infinite,
+// which keeps points ordered.
 template <class T>
 IndexedPoint load_point(const T* from, int64_t index) {
   IndexedPoint point{{to_f32(from[0]), to_f32(from[1]), to_f32(from[2])}, static_cast<int32_t>(index)};
@@ -35,7 +35,7 @@ struct PointBounds {
   static bool is_finite(const IndexedPoint& point) { return point.coordinates[0] < kInfinity; }
   void add(const IndexedPoint& point) {
     if (!is_finite(point)) return;
-    // Else GCC keeps the bounds in memory.
+    // Otherwise GCC keeps the bounds in memory.
     HWY_UNROLL(3) for (int dim = 0; dim < 3; ++dim) {
       low[dim] = std::min(low[dim], point.coordinates[dim]);
       high[dim] = std::max(high[dim], point.coordinates[dim]);
@@ -46,8 +46,8 @@ struct PointBounds {
   float high[3] = {-kInfinity, -kInfinity, -kInfinity};
 };
 
-// Partitions points[0, count) by the dimension in which they extend farthest: those before `middle` have lesser
-// (coordinate, index) than those from it on, and points[middle] has the least of the latter. Returns the
+// Partitions points[0, count) in the dimension of their largest extent: points before `middle` have lesser
+// (coordinate, index) than points from `middle` on, and points[middle] has the least of the latter. Returns the
 // dimension. Linear cost.
 int split_points(IndexedPoint* points, int64_t count, int64_t middle);
 

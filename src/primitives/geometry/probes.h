@@ -1,4 +1,4 @@
-// Evenly spaced centers of each batch, which are searched before the others: what they take decides on the others.
+// Evenly spaced centers of each batch, which are searched first; their cost decides how the others are searched.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ struct Probes {
   int64_t center(int64_t probe) const { return probe * step + step / 2; }
   bool contain(int64_t m) const { return m < count * step && m % step == step / 2; }
 
-  int64_t count;  // of a batch; 0: none
+  int64_t count;  // probes of a batch; 0: none
   int64_t step;
 };
 

@@ -8,7 +8,7 @@
 namespace mluop {
 namespace {
 
-// Boxes of a smaller area overlap no other.
+// Boxes with a smaller area overlap no other box.
 constexpr double kMinArea = 1e-14;
 // A bound of the relative error of a computed corner, with a margin.
 constexpr double kCornerError = 1e-12;
@@ -17,8 +17,8 @@ struct Corner {
   double x, y;
 };
 
-// What remains of a rectangle. Each of four half planes replaces each run of corners outside of it by two corners:
-// rounding errors included, it adds at most half of the corners that there are.
+// A rectangle clipped by half planes. Each of four half planes replaces each run of corners outside it by two
+// corners: including rounding errors, it adds at most half of the present number of corners.
 struct ClippedBox {
   static constexpr size_t kMaxCorners = 19;
 
@@ -52,7 +52,7 @@ double area_of(const ClippedBox& polygon) {
   return std::abs(twice) / 2;
 }
 
-// A box as it lies to another one, whose center is the origin and whose sides are parallel to the axes.
+// A box relative to another one, whose center becomes the origin and whose sides become parallel to the axes.
 ClippedBox relative(const RotatedBox& box, const RotatedBox& to) {
   const double dx = box.x - to.x, dy = box.y - to.y;
   const double x = dx * to.cosine + dy * to.sine, y = dy * to.cosine - dx * to.sine;
@@ -96,7 +96,8 @@ Bounds RotatedBox::bounds() const {
 }
 
 double intersection_area(const RotatedBox& a, const RotatedBox& b) {
-  // The larger box clips the smaller one, whose corners are small numbers: the error is that of the smaller box.
+  // The larger box clips the smaller one, whose corners are small numbers: the error is relative to the smaller
+  // box.
   const bool is_a_larger = a.half_width + a.half_height > b.half_width + b.half_height;
   const RotatedBox &larger = is_a_larger ? a : b, &smaller = is_a_larger ? b : a;
   ClippedBox polygon = relative(smaller, larger);

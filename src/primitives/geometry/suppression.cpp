@@ -18,12 +18,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-// Which of the boxes from `first` on may be suppressed by the box `kept`.
+// The boxes from `first` on that the box `kept` may suppress.
 HWY_INLINE uint64_t candidates(const SuppressionArgs& args, int64_t kept, int64_t first) {
   return args.tests_all_pairs ? ~uint64_t{0} : boxes_that_meet(args.bounds[kept], args.bounds, first);
 }
 
-// Which of the boxes from `first` on are not suppressed yet.
+// The boxes from `first` on that are not suppressed yet.
 HWY_INLINE uint64_t remaining(const SuppressionArgs& args, int64_t first) {
   uint64_t bits = 0;
   for (int64_t i = 0; i < SuppressionBlock::kBoxes; ++i) {
@@ -32,7 +32,7 @@ HWY_INLINE uint64_t remaining(const SuppressionArgs& args, int64_t first) {
   return bits;
 }
 
-// Marks those of `tested`, boxes from `first` on, that the box `kept` suppresses, and returns the others.
+// Marks the boxes among `tested` (boxes from `first` on) that the box `kept` suppresses, and returns the others.
 HWY_INLINE uint64_t suppress_some(const SuppressionArgs& args, int64_t kept, int64_t first, uint64_t tested) {
   uint64_t suppressed = 0;
   for (uint64_t bits = tested & candidates(args, kept, first); bits != 0; bits &= bits - 1) {
@@ -55,7 +55,7 @@ void decide(const SuppressionBlock& args, int64_t, int64_t, Task&) {
   }
 }
 
-// Work items: the blocks after this one. Marks the boxes that those of this block suppress.
+// Work items: the blocks after this one. Marks the boxes that the kept boxes of this block suppress.
 void suppress_others(const SuppressionBlock& args, int64_t begin, int64_t end, Task&) {
   for (int64_t block = begin; block < end; ++block) {
     const int64_t first = args.first + (block + 1) * SuppressionBlock::kBoxes;
@@ -74,7 +74,7 @@ HWY_AFTER_NAMESPACE();
 namespace mluop {
 namespace {
 
-// The bytes that are moved in the time in which a box is compared with those of a block.
+// Cost of comparing a box with the boxes of a block, in bytes of memory traffic.
 constexpr int64_t kBoxBytes = 64;
 constexpr int64_t kChunksPerTask = 4;
 
@@ -86,7 +86,7 @@ struct KeyArgs {
   uint32_t* keys;
 };
 
-// Ascending keys of descending scores.
+// Keys that ascend as scores descend.
 uint32_t key_of(float score) {
   if (std::isnan(score)) return 0;
   // -0 equals 0.

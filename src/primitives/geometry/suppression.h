@@ -1,8 +1,8 @@
-// Greedy non-maximum suppression: in descending order of score, a box is kept unless one that is kept before
-// suppresses it. Parallel; the result is that of the serial loop at any number of tasks.
+// Greedy non-maximum suppression: in descending order of score, a box is kept unless a box kept earlier suppresses
+// it. Parallel; the result equals the serial loop for any number of tasks.
 //
-// The boxes are taken in blocks. A first launch decides which boxes of a block are kept, a second one which of the
-// boxes after the block these suppress.
+// The boxes are processed in blocks. One launch decides which boxes of a block are kept, a second launch which
+// later boxes these suppress.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace mluop {
 
-// What a suppression is about: `count` boxes in descending order of score.
+// The input of a suppression: `count` boxes in descending order of score.
 struct SuppressionArgs {
   const BoxBounds& bounds;
-  // Whether a box that is kept suppresses another one after it: a pure function of both, called for pairs whose
-  // bounds meet, and for all pairs if `tests_all_pairs`.
+  // Whether a kept box suppresses a later one: a pure function of both, called for pairs whose bounds meet, or for
+  // all pairs if `tests_all_pairs`.
   bool (*suppresses)(const void* boxes, int64_t kept, int64_t other);
   const void* boxes;
   bool tests_all_pairs;
   uint8_t* is_suppressed;  // [bounds.padded_count], written
-  // [bounds.count], written where a box is suppressed: the first box that does. null: not wanted
+  // [bounds.count], set for each suppressed box to the first box that suppresses it. null: not computed.
   uint32_t* suppressor = nullptr;
 };
 
@@ -38,15 +38,15 @@ struct SuppressionBlock : SuppressionArgs {
 // Sets is_suppressed of each box.
 void suppress(Context& context, const SuppressionArgs& args);
 
-// The order of boxes by descending scores; equal scores, NaN as well, are in ascending order of their indices. NaN
-// come first.
+// The order of boxes by descending score. Equal scores, and NaN among themselves, keep ascending indices. NaN come
+// first.
 struct ScoreOrder {
   ScoreOrder(Arena& arena, int64_t count) : sort(arena, count) {}
 
   RadixSortMemory<uint32_t> sort;
 };
 
-// Returns the indices of the boxes in that order [count], in the memory of `order`.
+// Returns the indices [count] of the boxes in that order, in the memory of `order`.
 const uint32_t* sort_by_score(Context& context, const float* scores, int64_t count, const ScoreOrder& order);
 
 }  // namespace mluop

@@ -38,7 +38,7 @@ HWY_AFTER_NAMESPACE();
 namespace mluop {
 namespace {
 
-// The speed of checking an index relative to moving its bytes.
+// Speed of checking an index, relative to moving its bytes.
 constexpr int64_t kCheckSpeed = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// check_indices: finds the first index that is out of range. Tasks share the indices of the native algorithm.
+// check_indices: finds the first index out of range. Work is divided as in the native algorithm.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct CheckIndicesArgs {
   int64_t limit;
 };
 
-// The position of the first index outside [0, limit), if there is one.
+// The position of the first index outside [0, limit), if any.
 FirstBadItem check_indices(Context& context, const CheckIndicesArgs& args);
 
 }  // namespace mluop

@@ -1,4 +1,4 @@
-// Counts of the rows of stacked clouds: the rows of a cloud follow those of the cloud before.
+// Row counts of stacked clouds: the rows of all clouds, one cloud after another.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace mluop {
 
-// Throws Failure (BAD_PARAM) if a count is negative, or if the clouds do not have `rows` rows together. `tensor`:
-// the tensor of the rows.
+// Throws Failure (BAD_PARAM) if a count is negative, or if the counts do not add up to `rows`. `tensor`: the
+// tensor of the rows.
 inline void check_cloud_counts(std::string_view name, const int32_t* counts, int64_t clouds,
                                std::string_view tensor, int64_t rows) {
   int64_t sum = 0;
@@ -24,12 +24,12 @@ inline void check_cloud_counts(std::string_view name, const int32_t* counts, int
           ", which is ", sum);
 }
 
-// The position of each cloud among the rows, or among other elements that clouds have any number of.
+// The first row of each cloud, or its first element of another kind that each cloud has a number of.
 struct CloudStarts {
   CloudStarts(Arena& arena, int64_t cloud_count)
       : clouds(cloud_count), starts(arena.take<int64_t>("cloud starts", {clouds + 1})) {}
 
-  // count_of(b): of cloud b.
+  // count_of(b): the number of elements of cloud b.
   template <class CountOf>
   void sum(const CountOf& count_of) const {
     starts[0] = 0;

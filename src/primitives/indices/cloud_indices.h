@@ -1,4 +1,4 @@
-// Indices of rows of stacked clouds: those of a group name features of the cloud of the group.
+// Indices into stacked clouds: the indices of a group name features of the group's cloud.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct CloudIndices {
   const int32_t* indices;         // [groups, samples]
 };
 
-// Throws Failure (BAD_PARAM) if an index is outside the features of its cloud: names the first.
+// Throws Failure (BAD_PARAM) that names the first index outside the features of its cloud.
 inline void check_cloud_indices(Context& context, const CloudIndices& args) {
   int64_t first_group = 0;
   for (int64_t b = 0; b < args.clouds; ++b) {

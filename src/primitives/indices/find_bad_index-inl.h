@@ -16,10 +16,10 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Indices whose maximum is compared with the bound at once.
+// Number of indices whose maximum is compared with the bound at once.
 constexpr int64_t kChunkIndices = 4096;
 
-// Whether all of indices[0, count) are below `limit`, as unsigned numbers: negative indices are not.
+// Whether all of indices[0, count), as unsigned numbers, are below `limit`; negative indices are not.
 HWY_INLINE bool all_below(const int32_t* indices, int64_t count, uint32_t limit) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));

@@ -37,7 +37,7 @@ Failure bad_index(const IndexPairs& pairs, int64_t pair) {
   while (l >= pairs.indice_num[k]) l -= pairs.indice_num[k++];
   const bool bad_input = pairs.inputs(k)[l] >= pairs.N;
   const bool bad_output = pairs.outputs(k)[l] >= pairs.M;
-  // If both are bad, the first one in indice_pairs.
+  // If both are bad, reports the first one in indice_pairs.
   const bool input = bad_input && (!bad_output || pairs.input_side == 0);
   return {MLUOP_STATUS_BAD_PARAM,
           text("indice_pairs[", k, ", ", input ? pairs.input_side : 1 - pairs.input_side, ", ", l, "] is ",

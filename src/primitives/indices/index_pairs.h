@@ -24,15 +24,16 @@ struct IndexPairs {
   std::string_view inputs_of, outputs_of;
 };
 
-// Rows are numbered by int32_t. NOT_SUPPORTED.
+// Requires that int32_t can index the rows: NOT_SUPPORTED.
 void check_row_count(std::string_view name, int64_t rows);
 
-// Each of the K numbers is in [0, max]: BAD_PARAM; pairs are numbered by int32_t: NOT_SUPPORTED.
+// Requires that each of the K numbers is in [0, max] (BAD_PARAM) and that int32_t can index the pairs
+// (NOT_SUPPORTED).
 void check_pair_counts(const int64_t* indice_num, int64_t K, int64_t max);
 
 int64_t sum_of_pairs(const int64_t* indice_num, int64_t K);
 
-// BAD_PARAM: names the index of pair `pair` that is out of bounds, its value and its bound.
+// BAD_PARAM that names the out-of-range index of pair `pair`, its value and its bound.
 Failure bad_index(const IndexPairs& pairs, int64_t pair);
 
 }  // namespace mluop

@@ -9,8 +9,8 @@
 
 namespace mluop {
 
-// Throws Failure (BAD_PARAM) if `first_bad` is the position of one of indices [B, N, 3] outside [0, M): names it
-// as [batch, point, slot].
+// Throws Failure (BAD_PARAM) if `first_bad` holds the position of an index of indices [B, N, 3] outside [0, M);
+// names it as [batch, point, slot].
 inline void check_neighbor_indices(const int32_t* indices, int64_t N, int64_t M, const FirstBadItem& first_bad) {
   if (!first_bad.found()) return;
   const int64_t i = first_bad.item();

@@ -12,7 +12,7 @@
 
 namespace mluop {
 
-// Whether indices, and the tensor of the points that they name, have a dimension of samples. Null-safe.
+// Whether the indices, and the tensor of the points that they name, have a dimension of samples. Null-safe.
 inline bool has_samples(const TensorDescriptor* indices_desc, const TensorDescriptor* points_desc) {
   const auto has_dims = [](const TensorDescriptor* desc, int count) {
     return desc != nullptr && desc->dim_count == count;
@@ -20,8 +20,8 @@ inline bool has_samples(const TensorDescriptor* indices_desc, const TensorDescri
   return has_dims(indices_desc, 3) && has_dims(points_desc, 4);
 }
 
-// Throws Failure (BAD_PARAM) if an index is outside [0, limit): names the first as [batch, point] or
-// [batch, point, sample], by the shape of the indices, whose tensor is `name`.
+// Throws Failure (BAD_PARAM) that names the first index outside [0, limit) as [batch, point] or [batch, point,
+// sample], by the shape of the indices. `name`: the tensor of the indices.
 inline void check_point_indices(Context& context, std::string_view name, const CheckIndicesArgs& args,
                                 std::span<const int64_t> shape) {
   const FirstBadItem first_bad = check_indices(context, args);

@@ -9,11 +9,12 @@
 
 namespace mluop {
 
-// The channels of type T of a cache line.
+// Number of channels of type T in a cache line.
 template <class T>
 inline constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(T)};
 
-// The channels of the lines [begin, end) of rows of `channels` channels: whole vectors, except for the last ones.
+// The channels of the lines [begin, end) of rows of `channels` channels: whole vectors, except at the end of a
+// row.
 template <class T>
 Range channels_of_lines(int64_t begin, int64_t end, int64_t channels) {
   return {begin * kLineChannels<T>, std::min(end * kLineChannels<T>, channels)};

@@ -29,7 +29,7 @@ void write_zeros(const FillArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Work items: bytes. Stores a tile of zeros as often as the range takes.
+// Work items: bytes. Stores a tile of zeros repeatedly until the range is filled.
 void store_zero_tiles(const FillArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kTileBytes = 16 << 10;
   const int64_t tile_bytes = std::min({kTileBytes, static_cast<int64_t>(task.nram.capacity()), end - begin});
@@ -59,7 +59,7 @@ HWY_EXPORT(write_zeros);
 HWY_EXPORT(store_zero_tiles);
 
 void fill_zero(Context& context, void* data, int64_t bytes) {
-  // The zeros are updated soon: they bypass the caches only where these cannot hold them until then.
+  // The zeros are updated soon: bypass the caches only if they cannot hold the zeros until then.
   const bool stream = bytes > 2 * cache_sizes().llc;
   const FillArgs args = {static_cast<uint8_t*>(data), stream};
   if (context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {

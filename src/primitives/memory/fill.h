@@ -9,7 +9,7 @@ namespace mluop {
 
 struct FillArgs {
   uint8_t* data;
-  bool stream;  // with non-temporal stores
+  bool stream;  // use non-temporal stores
 };
 
 void fill_zero(Context& context, void* data, int64_t bytes);

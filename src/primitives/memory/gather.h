@@ -12,7 +12,7 @@ struct GatherArgs {
   int64_t count;
   int64_t row_bytes;
   const int32_t* indices;         // [count]
-  const int32_t* paired_indices;  // [count]; null if no index of a pair is negative
+  const int32_t* paired_indices;  // [count]; null if no index is negative
   const void* from;               // rows
   void* to;                       // [count] rows; zeros for a pair with a negative index
 };

@@ -38,7 +38,7 @@ template <class T>
 void round_tiles(const RoundF32Args& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kMaxCount = 4096;
   constexpr int64_t kNumberBytes = sizeof(float) + sizeof(T);
-  // Less the alignment of the buffers.
+  // Minus the alignment of the buffers.
   const int64_t fitting = (static_cast<int64_t>(task.nram.capacity()) - 2 * kCacheLine) / kNumberBytes;
   const int64_t tile_count = std::clamp<int64_t>(fitting, 1, kMaxCount);
   const RoundTile<T> tile(task.nram, tile_count);

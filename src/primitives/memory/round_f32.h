@@ -1,5 +1,5 @@
-// round_f32 of the device algorithms: rounds numbers from fp32 to a type of 16 bits, to nearest even. Each task
-// loads a tile into NRAM, rounds it there and stores it.
+// round_f32, for device algorithms: rounds fp32 numbers to a 16-bit type, to nearest even. Each task loads a tile
+// into NRAM, rounds it there and stores it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace mluop {
 struct RoundF32Args {
   int64_t count;
   const float* from;  // [count]
-  void* to;           // [count], of the data type
+  void* to;           // [count], in the data type
 };
 
 // Divides the numbers over OMP_NUM_THREADS tasks. The launch is f32_to_f16 or f32_to_bf16.

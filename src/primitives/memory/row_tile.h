@@ -1,4 +1,4 @@
-// The NRAM tile of gather and scatter_add: index pairs, and a row for each.
+// The NRAM tile of gather and scatter_add: index pairs, and a row for each pair.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace mluop {
 
-// Pairs whose rows are prefetched ahead of their use.
+// Distance, in pairs, at which rows are prefetched.
 inline constexpr int64_t kPrefetchedPairs = 16;
 
 struct RowTile {
@@ -21,12 +21,12 @@ struct RowTile {
         paired_indices(nram.take<int32_t>("paired indices", {pairs})),
         rows(nram.take<std::byte>("rows", {pairs, row_bytes})) {}
 
-  // The tile for rows of `row_bytes`: parts of a row, of whole cache lines, if a row exceeds NRAM.
+  // The tile for rows of `row_bytes`: parts of a row, in whole cache lines, if a row exceeds NRAM.
   static RowTile fit(Arena& nram, int64_t row_bytes) {
     constexpr int64_t kTileBytes = 16 << 10;
     constexpr int64_t kMaxPairs = 256;
     constexpr int64_t kIndexBytes = 2 * sizeof(int32_t);
-    // Less the alignment of the buffers.
+    // Minus the alignment of the buffers.
     const int64_t capacity = static_cast<int64_t>(nram.capacity()) / kCacheLine * kCacheLine - 3 * kCacheLine;
     const int64_t part = std::min(row_bytes, std::max(capacity, kCacheLine) / kCacheLine * kCacheLine);
     const int64_t pairs = std::min(kTileBytes, capacity) / (part + kIndexBytes);

@@ -37,7 +37,7 @@ void add_tile(const ScatterAddArgs& args, const RowTile& tile, int64_t begin, in
     prefetch_row<Use::kWrite>(row, bytes);
     __builtin_prefetch(RowLocks::lock_of(row), 1);
   };
-  // While the tile is loaded.
+  // Prefetches while the tile is loaded.
   for (int64_t i = 0; i < std::min(count, kPrefetchedPairs); ++i) prefetch(i);
   const float* from = args.rows + begin * args.columns + first;
   if (columns == args.columns) {

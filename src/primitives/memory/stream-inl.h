@@ -1,4 +1,4 @@
-// Non-temporal stores, for outputs that no cache will still hold when they are read: the lines are not read before
+// Non-temporal stores, for outputs that leave the caches before they are read: their lines are not read before
 // they are written. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_STREAM_INL_H
@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-// All non-temporal stores of a kernel go through one of these, whose destructor is the fence that they need. A
-// fence after each row would wait for the write-combining buffers.
+// All non-temporal stores of a kernel go through one StreamWriter, whose destructor issues the fence that they
+// need. A fence after each row would wait for the write-combining buffers.
 class StreamWriter {
  public:
   StreamWriter() = default;
@@ -28,13 +28,13 @@ class StreamWriter {
   StreamWriter& operator=(const StreamWriter&) = delete;
   ~StreamWriter() { hwy::FlushStream(); }
 
-  // One vector; `to` is aligned to it.
+  // Stores one vector; `to` is aligned to it.
   template <class D>
   HWY_INLINE void store(hwy::HWY_NAMESPACE::Vec<D> v, D d, hwy::HWY_NAMESPACE::TFromD<D>* to) const {
     hwy::HWY_NAMESPACE::Stream(v, d, to);
   }
 
-  // One vector, by a non-temporal store if kStream, else by an ordinary one to any address.
+  // Stores one vector: non-temporal if kStream, otherwise an ordinary store to any address.
   template <bool kStream, class D>
   HWY_INLINE void write(hwy::HWY_NAMESPACE::Vec<D> v, D d, hwy::HWY_NAMESPACE::TFromD<D>* to) const {
     if constexpr (kStream) {
@@ -44,7 +44,7 @@ class StreamWriter {
     }
   }
 
-  // to[0, count) = from[0, count), elements of any type that vectors have. The ranges do not overlap.
+  // to[0, count) = from[0, count), for elements of any type that vectors support. The ranges must not overlap.
   template <class T>
   void copy(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_t count) const {
     namespace hn = hwy::HWY_NAMESPACE;

@@ -30,7 +30,7 @@ struct TransposeTile {
   T* copy;    // [rows, columns]
 };
 
-// Loads `rows` rows of `columns` elements of the copy; `from` is the first.
+// Loads `rows` rows of `columns` elements of the copy; `from` is the first row.
 template <class T>
 void load_tile(const TransposeArgs& args, const TransposeTile<T>& tile, const T* from, int64_t rows,
                int64_t columns, Task& task) {

@@ -1,6 +1,5 @@
-// Strips of channels: their points in squares that are transposed in registers, the rows of their sums in NRAM, to
-// which points are added, and the way of sums to the output. Per-target code of Highway: include it inside
-// foreach_target.
+// Strips of channels: transposing squares of points in registers, adding points to rows of sums in NRAM, and
+// writing the sums to the output. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
 #undef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
@@ -31,15 +30,15 @@ constexpr auto kStripLanes = static_cast<int64_t>(hn::MaxLanes(StripTag()));
 template <class T>
 constexpr int64_t kSquarePoints{kStripLanes * kPacked<T>};
 
-// local[0, count) = the rows of indices[0, count) in the sums. Features of other work items have the rows from
-// `features` on, each lane its own: additions to one row would wait for each other.
+// local[0, count) = the rows of indices[0, count) in the sums. Features of other work items get the rows from
+// `features` on, a separate row for each lane, because additions to one row would wait for each other.
 HWY_INLINE void localize_indices(const int32_t* indices, int64_t count, int64_t first_feature, int64_t features,
                                  int32_t* local) {
   const hn::RebindToUnsigned<StripTag> d;
   const auto first = static_cast<uint32_t>(first_feature), other = static_cast<uint32_t>(features);
   const auto first_of_lanes = hn::Set(d, first);
   const auto other_of_lanes = hn::Iota(d, other);
-  // Unsigned differences: those of features before the first are large.
+  // As unsigned numbers, differences of features before the first are large.
   const auto* values = reinterpret_cast<const uint32_t*>(indices);
   auto* to = reinterpret_cast<uint32_t*>(local);
   int64_t i = 0;
@@ -49,11 +48,11 @@ HWY_INLINE void localize_indices(const int32_t* indices, int64_t count, int64_t 
   for (; i < count; ++i) to[i] = std::min(values[i] - first, other);
 }
 
-// Lookahead in the rows of a strip of channels; 256 and 512 bytes are slower. Measured on rows of 4 to 16 KiB.
+// Lookahead in the rows of a strip of channels. Measured on rows of 4 to 16 KiB: 256 and 512 bytes are slower.
 constexpr int64_t kLookaheadBytes = 384;
 
-// Prefetches the points at the lookahead from point n of `channels` rows of N points: of these rows, or of the
-// next ones, which follow in memory.
+// Prefetches the points one lookahead after point n of `channels` rows of N points; past the end of these rows,
+// points of the next rows, which follow in memory.
 template <class T>
 HWY_INLINE void prefetch_points(const T* rows, int64_t n, int64_t N, int64_t channels) {
   const int64_t ahead = n + std::min(kLookaheadBytes / static_cast<int64_t>(sizeof(T)), N);
@@ -61,15 +60,15 @@ HWY_INLINE void prefetch_points(const T* rows, int64_t n, int64_t N, int64_t cha
   for (int64_t c = 0; c < channels; ++c) __builtin_prefetch(from + c * N);
 }
 
-// Copies `points` points of `channels` rows to rows of kSquarePoints: the part of a square that the tensor has.
+// Copies `points` points of `channels` rows, an incomplete square, to rows of kSquarePoints.
 template <class T>
 HWY_INLINE void copy_edge(const T* from, int64_t stride, int64_t points, int64_t channels, T* edge) {
   const auto bytes = static_cast<size_t>(points) * sizeof(T);
   for (int64_t c = 0; c < channels; ++c) std::memcpy(edge + c * kSquarePoints<T>, from + c * stride, bytes);
 }
 
-// Adds points, one after the other, to kStripLanes channels of the sums of their features. Groups of ball query
-// repeat a feature: its sums stay in a register, where the next addition does not wait for the store of the last.
+// Adds points one at a time to kStripLanes channels of the sums of their features. Groups of ball query repeat a
+// feature: its sums stay in a register, so that the next addition does not wait for the last store.
 class PointAdder {
  public:
   explicit PointAdder(float* sums) : sums_(sums) {}
@@ -123,7 +122,7 @@ HWY_NOINLINE void transpose_square(float* sums, int64_t Co, T* to, int64_t strid
   }
 }
 
-// The same for 2 kStripLanes features: elements of 16 bits are transposed in pairs, which takes half the shuffles.
+// The same for 2 kStripLanes features: 16-bit elements are transposed in pairs, with half the shuffles.
 template <bool kClear, Element16 T>
 HWY_NOINLINE void transpose_pairs(float* sums, int64_t Co, T* to, int64_t stride) {
   const StripTag d;
@@ -163,8 +162,8 @@ template <bool kClear, class T>
 HWY_INLINE void write_strip(float* sums, int64_t Co, int64_t features, int64_t channels, T* to, int64_t M,
                             const StreamWriter* stream, const RowBuffer<T>& rows) {
   constexpr int64_t kRun = RowBuffer<T>::kRunFeatures;
-  // Whole squares are transposed into the output unless it bypasses the caches. Non-temporal stores pay for whole
-  // lines only: the features of an incomplete line are written with the next run.
+  // Whole squares are transposed into the output unless it bypasses the caches. Non-temporal stores pay off only
+  // for whole lines: the features of an incomplete line are written with the next run.
   const int64_t start =
       stream != nullptr || channels < kStripChannels ? 0 : features / kStripChannels * kStripChannels;
   transpose_sums<kClear>(sums, Co, start, to, M);

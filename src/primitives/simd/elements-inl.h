@@ -1,7 +1,8 @@
 // Loads and stores vectors of fp32 from and to memory that holds float, half or bfloat16, so that one kernel
-// serves all. The conversions equal those of core/half.h and core/bfloat16.h bit for bit on every instruction set:
-// for half, Highway's are used where the hardware converts; its emulation truncates, and supports neither infinity
-// nor NaN. AVX512-BF16 would flush subnormals. Per-target code of Highway: include it inside foreach_target.
+// serves all types. The conversions equal core/half.h and core/bfloat16.h bit for bit on every instruction set.
+// For half, Highway's conversions are used only where the hardware converts: its emulation truncates, and supports
+// neither infinity nor NaN. AVX512-BF16 would flush subnormals. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_PRIMITIVES_ELEMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_ELEMENTS_INL_H
 #undef MLUOP_PRIMITIVES_ELEMENTS_INL_H
@@ -83,7 +84,7 @@ HWY_INLINE hn::Vec<D> bf16_to_f32(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits) {
   return hn::BitCast(d, hn::ShiftLeft<kBFloat16Shift>(hn::PromoteTo(hn::RebindToUnsigned<D>(), bits)));
 }
 
-// The upper 16 bits of a lane are v, rounded to bfloat16.
+// Rounds v to bfloat16, in the upper 16 bits of each lane.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D, hn::Vec<D> v) {
   const hn::RebindToUnsigned<D> du;
@@ -99,7 +100,7 @@ HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_bf16(D d, hn::Vec<D> v) {
   return hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<kBFloat16Shift>(round_to_bf16(d, v)));
 }
 
-// A vector of T, an Element16, as fp32, and back.
+// Converts a vector of T, an Element16, to fp32, and back.
 template <Element16 T, class D>
 HWY_INLINE hn::Vec<D> from_bits(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits) {
   if constexpr (std::is_same_v<T, Half>) return f16_to_f32(d, bits);
@@ -111,7 +112,7 @@ HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_bits(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, BFloat16>) return f32_to_bf16(d, v);
 }
 
-// Lanes of two elements of T: `lower` and `upper`, rounded.
+// Packs `lower` and `upper`, rounded to T, into lanes of two elements.
 template <Element16 T, class D>
 HWY_INLINE hn::Vec<D> round_pairs(D d, hn::Vec<D> lower, hn::Vec<D> upper) {
   const hn::RebindToUnsigned<D> du;
@@ -134,7 +135,7 @@ HWY_INLINE hn::Vec<D> load_f32(D d, const T* from) {
   return from_bits<T>(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// Loads from[0, 2 Lanes(d)): lane i of v0, v1 is the element 2 i, 2 i + 1; and of three vectors likewise.
+// Loads from[0, 2 Lanes(d)): lane i of v0, v1 is element 2 i, 2 i + 1; likewise for three vectors.
 template <class D>
 HWY_INLINE void load_interleaved_f32(D d, const float* from, hn::Vec<D>& v0, hn::Vec<D>& v1) {
   hn::LoadInterleaved2(d, from, v0, v1);
@@ -177,7 +178,7 @@ HWY_INLINE void load_row(const T* HWY_RESTRICT from, int64_t count, float* HWY_R
   for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(load_f32(d, from + i), d, to + i); });
 }
 
-// The same, but of float in place: returns where they are.
+// The same, except that floats are not copied: returns the location of the row.
 HWY_INLINE const float* load_row_in_place(const float* from, int64_t, float*) { return from; }
 template <Element16 T>
 HWY_INLINE const float* load_row_in_place(const T* from, int64_t count, float* to) {

@@ -13,8 +13,8 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls body(value, lanes) for each value of values[0, Lanes(d)) that one of the lanes `among` has; `lanes` is the
-// mask of all that have it. For vectors in which few values differ.
+// Calls body(value, lanes) for each distinct value of values[0, Lanes(d)) among the lanes `among`; `lanes`: the
+// mask of all lanes with this value. For vectors with few distinct values.
 template <class D, class Mask, class Body>
 HWY_INLINE void for_each_distinct(D d, const hn::TFromD<D>* values, Mask among, const Body& body) {
   const auto v = hn::LoadU(d, values);

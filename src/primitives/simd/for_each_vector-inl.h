@@ -16,8 +16,8 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls body(d, i) for vectors of the floats [0, count), in their order: d is the tag of those from i on. They
-// have kLanes lanes at most, those of the rest half, a quarter, ... of the lanes down to one.
+// Calls body(d, i) for vectors of the floats [0, count), in order; d: the tag of the vector that starts at i.
+// Vectors have at most kLanes lanes; the rest uses vectors of half, a quarter, ... of the lanes, down to one.
 template <size_t kLanes = 16, class Body>
 HWY_INLINE void for_each_vector(int64_t count, const Body& body, int64_t first = 0) {
   const hn::CappedTag<float, kLanes> d;

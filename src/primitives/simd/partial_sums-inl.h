@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PartialSumTag = hn::CappedTag<float, kPartialSums>;
 constexpr auto kPartialSumLanes = static_cast<int64_t>(hn::MaxLanes(PartialSumTag()));
 
-// sums[0, kPartialSums) = the partial sums of `count` terms: vector_of(d, i) are those from i on, number_of(i) is
-// one.
+// sums[0, kPartialSums) = the partial sums of `count` terms; vector_of(d, i): the terms from i on; number_of(i):
+// term i.
 template <class VectorOf, class NumberOf>
 HWY_INLINE void sum_terms(int64_t count, const VectorOf& vector_of, const NumberOf& number_of, float* sums) {
   const PartialSumTag d;

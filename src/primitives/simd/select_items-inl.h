@@ -16,8 +16,9 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes the selected items of [begin, end), in ascending order, and returns their number. is_selected(d, i), with
-// d a tag of int32_t, is the mask of the items from i on. `to` has room for all items: whole vectors are stored.
+// Writes the selected items of [begin, end), in ascending order, and returns their number. is_selected(d, i): the
+// mask of the items from i on, with d a tag of int32_t. `to` has room for all items, because whole vectors are
+// stored.
 template <size_t kLanes = 16, class IsSelected>
 HWY_INLINE int64_t select_items(int64_t begin, int64_t end, const IsSelected& is_selected, int32_t* to) {
   const hn::CappedTag<int32_t, kLanes> d;

@@ -21,7 +21,7 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, width) = from[0, count) in fp32, and zeros.
+// to[0, width) = from[0, count) in fp32, followed by zeros.
 template <class T>
 HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
   load_row(from, count, to);
@@ -34,7 +34,7 @@ HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, T* to) {
   std::fill(std::copy_n(from, count, to), to + width, T{});
 }
 
-// out[0, count) = the sum of `terms` rows of partial sums, `stride` elements apart, in their order.
+// out[0, count) = the sum of `terms` rows of partial sums, `stride` elements apart, in order.
 template <class T>
 void add_rows(const float* partials, int64_t terms, int64_t stride, int64_t count, T* out) {
   const PanelTag d;

@@ -1,5 +1,5 @@
-// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two elements of 16 bits. Per-target
-// code of Highway: include it inside foreach_target.
+// Transposes a square of memory in registers, in 32-bit lanes: a float, or two 16-bit elements. Per-target code of
+// Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
 #undef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D> load_halves(D d, const uint16_t* lanes) {
 
 #else
 
-// Transposes the 4 x 4 lanes in each 128-bit block of four vectors, the unit in which instructions interleave:
+// Transposes the 4 x 4 lanes in each 128-bit block of four vectors (instructions interleave within these blocks):
 // exchanges lane i of v[j] and lane j of v[i].
 template <class D>
 HWY_INLINE void transpose_4x4(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2, hn::Vec<D>& v3) {
@@ -97,7 +97,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const BlockOf& block_of) {
   }
 }
 
-// Loads rows of four floats: lane i of columns[j], j below 4, is row_of(i)[j], for i below Lanes(d), 4 or more.
+// Loads rows of four floats: lane i of columns[j], j below 4, is row_of(i)[j], for i below Lanes(d), at least 4.
 template <class D, class RowOf>
 HWY_INLINE void load_transposed_blocks(D d, const RowOf& row_of, hn::Vec<D>* HWY_RESTRICT columns) {
   HWY_UNROLL(4) for (int64_t i = 0; i < 4; ++i) {
@@ -107,7 +107,7 @@ HWY_INLINE void load_transposed_blocks(D d, const RowOf& row_of, hn::Vec<D>* HWY
 }
 
 // Loads a square: lane i of columns[j] is the kPacked<T> elements at row_of(i) + j * kPacked<T>, for i and j below
-// Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles by loads.
+// Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles.
 template <class D, class RowOf>
 HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* HWY_RESTRICT columns) {
   constexpr size_t kSquare = hn::MaxLanes(D());
@@ -140,7 +140,7 @@ HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* HWY_R
   }
 }
 
-// Halves kHalf, 0 or 1, of the Lanes(d) lanes of 32 bits at `lanes`, of any alignment.
+// The kHalf-th halves (0 or 1) of the Lanes(d) 32-bit lanes at `lanes`; any alignment.
 template <int kHalf, class D>
 HWY_INLINE hn::Vec<D> load_halves(D d, const uint16_t* lanes) {
   const auto lower = hn::LoadU(d, lanes), upper = hn::LoadU(d, lanes + hn::Lanes(d));
@@ -149,7 +149,7 @@ HWY_INLINE hn::Vec<D> load_halves(D d, const uint16_t* lanes) {
 
 #endif
 
-// load_transposed_rows() of rows that are `stride` elements apart.
+// load_transposed_rows() for rows that are `stride` elements apart.
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
   load_transposed_rows(

@@ -52,7 +52,7 @@ namespace {
 
 HWY_EXPORT(sum_lines_by_dtype);
 
-// Divides the lines of all rows into parts of equal cost.
+// Divides the lines of all rows into ranges of equal cost.
 struct ByLines {
   Range operator()(int task_dim, int task_id) const {
     return split_cost(sort.bucket_count * lines, task_dim, task_id, [&](int64_t item) {

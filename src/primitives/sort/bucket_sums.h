@@ -1,6 +1,6 @@
 // Sums of rows by bucket: the elements of a counting sort name rows of a matrix, and row b of the result is the
-// sum of the rows of bucket b, in their order, each multiplied by its weight if it has one. Products and sums are
-// fp32; sums start at +0 and are rounded to the element type once.
+// sum of the rows of bucket b, in order, each multiplied by its weight if it has one. Products and sums are fp32;
+// sums start at +0 and are rounded once to the element type.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ inline constexpr int64_t kWriteCost = 2;
 struct WeightedRow {
   int32_t row;
   float weight;
-  int32_t element;  // of the sort
+  int32_t element;  // element of the sort
 };
 
-// Element: int32_t, a row, or WeightedRow.
+// Element: int32_t (a row) or WeightedRow.
 template <class Element>
 struct BucketSums {
   const CountingSort& sort;
@@ -31,8 +31,8 @@ struct BucketSums {
   void* to;          // [buckets, channels]
 };
 
-// One launch: tasks share the channels of a bucket that has more elements than their share. Instantiated for both
-// elements.
+// One launch; tasks share the channels of a bucket with more elements than a task's share. Instantiated for both
+// kinds of elements.
 template <class Element>
 void sum_buckets(Context& context, const BucketSums<Element>& args);
 

@@ -17,11 +17,11 @@ void sum_counts(const BucketCounts<Number>& args, int64_t begin, int64_t end, Ta
   args.totals[task.taskId] = total;
 }
 
-// Work items: buckets, divided as for sum_counts. In blocks, which are read row by row: the counts of a row are
-// contiguous, those of a bucket are not.
+// Work items: buckets, divided as for sum_counts. Reads in blocks, row by row, because the counts of a row are
+// contiguous and the counts of a bucket are not.
 template <class Number>
 void write_positions(const BucketCounts<Number>& args, int64_t begin, int64_t end, Task& task) {
-  // One row, hence one task: its counts are contiguous.
+  // One row means one task: its counts are contiguous.
   if (args.rows == 1 && args.starts == nullptr) {
     std::exclusive_scan(args.counts, args.counts + args.buckets, args.counts, Number{0});
     return;

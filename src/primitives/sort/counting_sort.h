@@ -2,7 +2,7 @@
 // launch over the elements with the same task_dim:
 //   1. the operator's kernel calls clear_counts() and counts its elements in counts_of(taskId)
 //   2. exclusive_scan() computes starts and positions
-//   3. the operator's kernel visits its elements in the same order: one of bucket b goes to the position
+//   3. the operator's kernel visits its elements in the same order; an element of bucket b goes to the position
 //      positions_of(taskId)[b]++
 // Cost: 4 bytes for each task and bucket, which sort_task_dim() keeps below 16 bytes an element.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace mluop {
 
-// The number of elements of each bucket in each row of elements, such as those of a task.
+// The number of elements of each bucket in each row; a row is a set of elements, such as the elements of a task.
 template <class Number>
 struct BucketCounts {
   Number* row(int row) const { return counts + row * buckets; }
@@ -24,12 +24,12 @@ struct BucketCounts {
   Number* counts;  // [rows, buckets]
   int rows;
   int64_t buckets;
-  Number* starts;  // [buckets + 1], the first position of each bucket, and the end of the last; or null
+  Number* starts;  // [buckets + 1], first position of each bucket, and the end of the last; or null
   Number* totals;  // [rows], memory of the scan
 };
 
-// Replaces counts by the positions of the first elements, in the order of buckets and, within a bucket, of rows.
-// Writes starts. Instantiated for int32_t and uint32_t.
+// Replaces counts by the positions of the first elements, ordered by bucket, then by row. Writes starts.
+// Instantiated for int32_t and uint32_t.
 template <class Number>
 void exclusive_scan(Context& context, const BucketCounts<Number>& args);
 
@@ -37,11 +37,11 @@ void exclusive_scan(Context& context, const BucketCounts<Number>& args);
 struct CountingSort {
   CountingSort(Arena& arena, int64_t elements, int32_t buckets, int tasks);
 
-  // Zeroes the histogram of a task; before its first element.
+  // Zeroes the histogram of a task; call it before counting its first element.
   void clear_counts(int task_id);
   int32_t* counts_of(int task_id) { return counts + int64_t{task_id} * bucket_count; }
 
-  // Replaces counts by positions, in the order of buckets and, within a bucket, of tasks.
+  // Replaces counts by positions, ordered by bucket, then by task.
   void exclusive_scan(Context& context);
   int32_t* positions_of(int task_id) { return positions + int64_t{task_id} * bucket_count; }
 
@@ -50,28 +50,29 @@ struct CountingSort {
   int task_dim;
   int32_t* starts;       // [bucket_count + 1], bucket b has the positions [starts[b], starts[b + 1])
   int32_t* counts;       // [task_dim, bucket_count], elements
-  int32_t* positions;    // the same memory after exclusive_scan(): the position of the next element
+  int32_t* positions;    // the same memory after exclusive_scan(): position of the next element
   int32_t* task_totals;  // [task_dim], elements of the buckets of a task of the scan
 };
 
-// The same on one task, without a launch: sorted[0, count) = the elements, those of bucket b in
-// [starts[b], starts[b + 1]), in their order. bucket_of(element) is in [0, buckets).
+// The same on one task, without a launch: sorted[0, count) = the elements; bucket b is [starts[b], starts[b + 1]),
+// with its elements in their original order. bucket_of(element) is in [0, buckets).
 template <class Number, class BucketOf>
 void sort_on_one_task(int64_t count, int64_t buckets, const BucketOf& bucket_of, Number* starts, Number* sorted) {
   std::fill_n(starts, buckets + 1, Number{0});
-  // In turn the number of elements of each bucket, the position of the next one, and the end of them.
+  // First the number of elements of each bucket, then the position of the next element, finally the end of the
+  // bucket.
   Number* const positions = starts + 1;
   for (Number i = 0; i < count; ++i) ++positions[bucket_of(i)];
   std::exclusive_scan(positions, positions + buckets, positions, Number{0});
   for (Number i = 0; i < count; ++i) sorted[positions[bucket_of(i)]++] = i;
 }
 
-// The largest number of tasks, up to task_dim, that each have elements and whose histograms are small compared to
-// the elements.
+// The largest number of tasks, up to task_dim, such that each has elements and the histograms are small compared
+// to the elements.
 int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim);
 
-// Divides the buckets, `rounds` times one after the other, so that tasks get equal shares of the cost: a bucket
-// costs its elements plus bucket_cost.
+// Divides the buckets, for `rounds` passes over them, so that tasks get equal shares of the cost: a bucket costs
+// its elements plus bucket_cost.
 struct ByElements {
   const CountingSort& sort;
   int64_t bucket_cost, rounds;

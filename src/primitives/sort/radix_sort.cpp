@@ -6,7 +6,7 @@
 namespace mluop {
 namespace {
 
-// The places of each part fill cache lines of their own.
+// The places of each part fill separate cache lines.
 constexpr int kMinDigitBits = 4;
 
 template <class Key>
@@ -63,12 +63,12 @@ size_t radix_sort(Context& context, int task_dim, int64_t count, int key_bits, S
                   const RadixSortMemory<Key>& memory) {
   if (count == 0) return 0;
   const auto parts = static_cast<int>(std::min<int64_t>(task_dim, memory.max_parts));
-  // Keys of no bits are in order; the pass writes the positions.
+  // Keys without bits are in order; the pass writes the positions.
   const auto passes = std::max(static_cast<int>(ceil_div(key_bits, RadixSortMemory<Key>::kDigitBits)),
                                sorted_values == SortedValues::kPositions ? 1 : 0);
   size_t from = 0;
   for (int pass = 0, shift = 0; pass < passes; ++pass, from = 1 - from) {
-    // Digits of equal size, as far as possible.
+    // Digits are as equal in size as possible.
     const auto bits = std::max(static_cast<int>(ceil_div(key_bits - shift, passes - pass)), kMinDigitBits);
     const bool positions = pass == 0 && sorted_values == SortedValues::kPositions;
     const PassArgs<Key> args{memory.keys[from],

@@ -14,7 +14,7 @@
 
 namespace mluop {
 
-// Key: uint32_t or int64_t, not negative.
+// Key: uint32_t or int64_t, non-negative.
 template <class Key>
 struct RadixSortMemory {
   RadixSortMemory(Arena& arena, int64_t max_count)
@@ -24,17 +24,17 @@ struct RadixSortMemory {
         places(arena.take<uint32_t>("places of digits", {max_parts, kDigits})),
         totals(arena.take<uint32_t>("totals of digits", {max_parts})) {}
 
-  // Makes buffer i the one that the next sort reads.
+  // Makes buffer i the input of the next sort.
   void exchange(size_t i) {
     std::swap(keys[0], keys[i]);
     std::swap(values[0], values[i]);
   }
 
-  // A part is what a task counts and moves in a pass. Their number is limited, so that the memory does not depend
-  // on the number of tasks.
+  // A part is counted and moved by one task in a pass. The number of parts is limited, so that the memory does not
+  // depend on the number of tasks.
   static constexpr int64_t kMaxParts = 64;
   static constexpr int64_t kMinPartRecords = 2048;
-  // Two passes sort keys of 22 bits, three those of 33.
+  // Two passes sort keys of 22 bits, three passes keys of 33 bits.
   static constexpr int kDigitBits = 11;
   static constexpr int64_t kDigits = 1 << kDigitBits;
 
@@ -42,7 +42,7 @@ struct RadixSortMemory {
   std::array<uint32_t*, 2> values;  // [max_count]
   int64_t max_parts;
   uint32_t* places;  // [max_parts, kDigits]
-  uint32_t* totals;  // [max_parts], of the scan of places
+  uint32_t* totals;  // [max_parts], memory of the scan of places
 };
 
 // The values before a sort.
@@ -51,9 +51,9 @@ enum class SortedValues {
   kPositions  // 0, 1, ...: values[0] is not read
 };
 
-// Sorts `count` records, fewer than 2^32, in keys[0] and values[0] by the low `key_bits` bits of their keys, of
-// which higher ones are 0. Returns which of the two buffers holds the result; the contents of the other are
-// unspecified. Instantiated for both types of keys.
+// Sorts `count` records, fewer than 2^32, in keys[0] and values[0] by the low `key_bits` bits of their keys; all
+// higher bits must be 0. Returns which of the two buffers holds the result; the other buffer is unspecified.
+// Instantiated for both types of keys.
 template <class Key>
 size_t radix_sort(Context& context, int task_dim, int64_t count, int key_bits, SortedValues sorted_values,
                   const RadixSortMemory<Key>& memory);

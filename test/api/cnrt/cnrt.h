@@ -1,4 +1,4 @@
-/* Stands for the header of the accelerator's runtime. Its cnrtQueue_t is not that of mlu_op.h. */
+/* Stands for the header of the accelerator's runtime. Its cnrtQueue_t differs from the type in mlu_op.h. */
 #ifndef TEST_API_CNRT_CNRT_H_
 #define TEST_API_CNRT_CNRT_H_
 

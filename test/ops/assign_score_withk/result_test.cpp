@@ -1,5 +1,5 @@
-// The operators of assign score with k: an example of their definitions, sizes that their kernels treat apart, and
-// what they require of indices. test/ops/contract_test.cpp has the tests of every operator.
+// The operators of assign score with k: an example of their definitions, sizes with special paths in the kernels,
+// and requirements on indices. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,8 @@ using cases::Case;
 constexpr const char* kForward = "assign_score_withk_forward";
 constexpr const char* kBackward = "assign_score_withk_backward";
 
-// Two points, of one kernel and two channels; a center with both as neighbors, the second of which is its own.
+// Two points, one kernel and two channels; a center with both points as neighbors, the second of which is the
+// center.
 Case make_example(const char* op, mluOpDataType_t dtype) {
   Case made = make_case(op, dtype, {{"b", 1}, {"n0", 2}, {"n1", 1}, {"k", 2}, {"m", 1}, {"o", 2}});
   set_values(made, "points", std::vector<float>{1, 2, 5, 7});
@@ -61,7 +62,7 @@ TEST(OpsAssignScoreWithk, HostileSizes) {
   }
 }
 
-// The kernels of a point in chunks, and outputs that bypass the caches.
+// Kernels that process a point in chunks, and outputs written past the caches.
 TEST(OpsAssignScoreWithk, ChunksAndStreams) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);

@@ -1,4 +1,4 @@
-// What mluOpBallQuery requires of its scalars and sizes.
+// Requirements of mluOpBallQuery on its scalars and sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -29,7 +29,7 @@ TEST(OpsBallQueryErrors, ScalarsAndSizes) {
                 });
 }
 
-// Without points or samples the call reads nothing and leaves idx unchanged.
+// Without points or samples the call reads no data and leaves idx unchanged.
 TEST(OpsBallQueryErrors, NothingToDo) {
   for (const char* size : {"n", "nsample"}) {
     const Handle handle;

@@ -1,5 +1,5 @@
-// mluOpBallQuery against the serial loop of its definition, at sizes and with values that its kernels treat apart.
-// test/ops/contract_test.cpp has those of every operator.
+// mluOpBallQuery against the serial loop of its definition, with sizes and values that take special paths in the
+// kernels. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,8 @@ void expect_oracles(const Problem& p) {
 TEST(OpsBallQuery, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
-  // Vectors of points, groups of them, less and plus one; rows shorter and longer than a vector.
+  // Fewer points than a vector, whole vectors, groups of vectors, and one more; rows shorter and longer than a
+  // vector.
   for (const int64_t N : {1, 3, 4, 5, 7, 8, 15, 16, 17, 63, 64, 65, 127, 129, 1000}) {
     for (const int64_t nsample : {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 200}) {
       expect_oracles({2, 5, N, nsample, 0, 1});
@@ -68,7 +69,7 @@ TEST(OpsBallQuery, Radii) {
     SCOPED_TRACE(testing::Message() << min_radius << " to " << max_radius);
     for (const auto dtype : kFloatingDtypes) {
       Case made = make(dtype, {2, 60, 300, 20, min_radius, max_radius});
-      // Centers at points.
+      // Centers coincide with points.
       const std::vector<float> xyz = floats_of(made, "xyz");
       std::vector<float> new_xyz = floats_of(made, "new_xyz");
       std::copy_n(xyz.data() + 30, 60, new_xyz.data());
@@ -78,7 +79,7 @@ TEST(OpsBallQuery, Radii) {
   }
 }
 
-// What idx holds before a call, which remains in rows without a member.
+// The contents of idx before a call; rows without a member keep them.
 constexpr int32_t kBefore = -7;
 
 struct Example {
@@ -94,14 +95,14 @@ const Example kExamples[] = {
      {5, 0, 0, 4.5F, 0, 0, 9, 9, 0.5F, 0, 0, 0.5F},
      {kBefore, kBefore, kBefore, kBefore, kBefore, kBefore, 0, 1, 0, 0, 0, 0, 1, 1, 1, kBefore, kBefore, kBefore},
      {kBefore, kBefore, kBefore, kBefore, kBefore, kBefore, 0, 1, 0, 0, 0, 0, 1, 1, 1, kBefore, kBefore, kBefore}},
-    // The inner radius belongs to the shell, the outer one does not; a point at the center always does.
+    // The inner radius belongs to the shell, the outer radius does not; a point at the center always belongs.
     {{1, 1, 6, 6, 1, 2},
      {0, 0, 0},
      {0, 2, 0, 1, 0, 0, 0, 0, 0, 0.5F, 0, 0, 0, 0, 1.5F, 2, 0, 0},
      {1, 2, 4, 1, 1, 1},
      {1, 2, 4, 1, 1, 1}},
-    // Squares below the least subnormal number are 0: such points are at the center. In half, all coordinates are
-    // 0.
+    // Squares below the least subnormal number are 0: points that near are at the center. In half, all coordinates
+    // are 0.
     {{1, 1, 3, 3, 1, 2}, {0, 0, 0}, {0x1p-70F, 0, 0, 0x1p-80F, 0, 0, 0, 0x1p-140F, 0}, {1, 2, 1}, {0, 1, 2}},
     // Every step is rounded to half: 45^2 = 2025, +25 = 2050, +1 = 2051 ties to 2052. The squared radius is
     // 2051.2.
@@ -143,7 +144,8 @@ TEST(OpsBallQuery, Distributions) {
   }
 }
 
-// Distances are equal to radii and to sides of cells; centers are between points, at them, outside and not finite.
+// Distances equal radii and the sides of cells; centers are between points, at points, outside the cells and not
+// finite.
 TEST(OpsBallQuery, GridOfPointsAtTheRadius) {
   MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
@@ -189,7 +191,7 @@ TEST(OpsBallQuery, GridWithCluster) {
 }
 
 TEST(BigBallQuery, NetworkSizes) {
-  // VoteNet, and PointRCNN.
+  // Sizes of VoteNet and PointRCNN.
   expect_oracles({8, 2048, 20000, 64, 0, 0.1F});
   expect_oracles({2, 4096, 16384, 32, 0, 0.02F});
 }

@@ -1,4 +1,4 @@
-// mluOpOmpStackBallQuery: the example of its definition, and what it requires of radius, samples and counts.
+// mluOpOmpStackBallQuery: the example of its definition, and requirements on radius, samples and counts.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -74,7 +74,7 @@ TEST(OpsStackBallQueryErrors, ScalarsAndCounts) {
                   "xyz dim 0 is 400, expected the sum of xyz_batch_cnt, which is 2147484047"}});
 }
 
-// idx has no elements: nothing is read.
+// idx has no elements: the call reads no data.
 TEST(OpsStackBallQueryErrors, NothingToDo) {
   for (const char* size : {"m", "nsample"}) {
     const Handle handle;

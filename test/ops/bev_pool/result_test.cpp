@@ -1,5 +1,5 @@
-// The operators of BEV pool: an example of their definitions, sizes that their kernels treat apart, and what they
-// require of the points. test/ops/contract_test.cpp has the tests of every operator.
+// The operators of BEV pool: an example of their definitions, sizes with special paths in the kernels, and
+// requirements on the points. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,8 +19,8 @@ using cases::Case;
 constexpr const char* kForward = "bev_pool_forward";
 constexpr const char* kBackward = "bev_pool_backward";
 
-// Three points of cell 1, of which two have one weight, a point of cell 0, and one that is skipped, whose other
-// numbers name nothing.
+// Three points of cell 1, two of them with the same weight; a point of cell 0; and a skipped point, whose other
+// numbers are out of range.
 Case make_example(const char* op, mluOpDataType_t dtype) {
   Case made = make_case(op, dtype, {{"p", 5}, {"d", 3}, {"f", 2}, {"m", 3}, {"c", 2}});
   set_values(made, "depth", std::vector<float>{2, 3, 10});

@@ -1,4 +1,4 @@
-// What mluOpBoxIouRotated requires of its parameters and sizes.
+// Requirements of mluOpBoxIouRotated on its parameters and sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -29,14 +29,14 @@ TEST(OpsBoxIouRotatedErrors, ParametersAndSizes) {
           {set_shape("bbox1", {kMany, 5}), "bbox1 dim 0 is 2147483648, expected fewer than 2^31", kNotSupported},
           {set_shape("bbox2", {kMany, 5}), "bbox2 dim 0 is 2147483648, expected fewer than 2^31", kNotSupported},
       });
-  // As many boxes in both.
+  // Aligned boxes: both tensors must have the same number of boxes.
   expect_errors(make_case(kOp, MLUOP_DTYPE_FLOAT, {{"n", 30}}),
                 {{set("aligned", 1), "ious has 2 dimensions, expected 1"}});
   expect_errors(make_case(kOp, MLUOP_DTYPE_FLOAT, {{"n", 30}, {"all_pairs", 0}}),
                 {{set("aligned", 0), "ious has 1 dimensions, expected 2"}});
 }
 
-// Without pairs the call reads nothing.
+// Without pairs the call reads no data.
 TEST(OpsBoxIouRotatedErrors, NoPairs) {
   for (const int64_t all_pairs : {0, 1}) {
     for (const char* size : {"n", "m"}) {

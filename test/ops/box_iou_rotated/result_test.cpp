@@ -1,5 +1,5 @@
-// mluOpBoxIouRotated on worked examples, which judge the oracle as well, and against the oracle on boxes that
-// algorithms with absolute tolerances fail on. test/ops/contract_test.cpp has random boxes.
+// mluOpBoxIouRotated on worked examples, which check the oracle as well, and against the oracle on boxes for which
+// algorithms with absolute tolerances fail. test/ops/contract_test.cpp has random boxes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,32 +52,32 @@ const Example kExamples[] = {
     {{0, 0, 4, 2, kPi / 6}, {1, 0.5F, 4, 2, -kPi / 6}, 4.0514428415},
     // A cross: no corner is in the other box.
     {{0, 0, 4, 1, 0}, {0, 0, 4, 1, kPi / 2}, 1},
-    // A diamond that the other box cuts at its corners, and one that it does not.
+    // A diamond whose corners the other box cuts off, and a diamond that it does not cut.
     {{0, 0, 3, 3, 0}, {0, 0, 0x1.6A09E6p+1F, 0x1.6A09E6p+1F, kPi / 4}, 7},
     {{0, 0, 4, 4, 0}, {0, 0, 0x1.6A09E6p+1F, 0x1.6A09E6p+1F, kPi / 4}, 8},
-    // One in the other, at its center, at an edge and at a corner.
+    // One box inside the other, at its center, at an edge and at a corner.
     {{0, 0, 4, 2, 0}, {0, 0, 4, 1, 0}, 4},
     {{0, 0, 4, 4, 0}, {0.25F, -0.5F, 1, 2, 0.375F}, 2},
     {{0, 0, 4, 2, 0}, {1, 0, 2, 2, 0}, 4},
     {{0, 0, 4, 2, 0}, {-1.5F, 0.5F, 1, 1, 0}, 1},
-    // They touch at an edge and at a corner.
+    // The boxes touch at an edge and at a corner.
     {{0, 0, 2, 2, 0}, {2, 0, 2, 2, 0}, 0},
     {{0, 0, 2, 2, 0}, {2, 2, 2, 2, 0}, 0},
-    // The angle is from x to y: the other way these two overlap.
+    // The angle turns x to y: with the other direction these two boxes would overlap.
     {{1010.5F, 860.00012207F, 12.20655537F, 48.82622528F, 0.9600703720F},
      {1022, 870.49993896F, 10.81665134F, 43.26660919F, 0.9827936607F},
      0},
     {{1010.5F, 860.00012207F, 12.20655537F, 48.82622528F, -0.9600703720F},
      {1022, 870.49993896F, 10.81665134F, 43.26660919F, -0.9827936607F},
      286.6533},
-    // Tolerances of fp32 algorithms are greater than such boxes, or than the thickness of one.
+    // The tolerances of fp32 algorithms are greater than these boxes, or than the thickness of one box.
     {{0, 0, 2e-3F, 1e-3F, 0.3F}, {5e-4F, 2e-4F, 2e-3F, 1e-3F, 0.7F}, 1.2777993e-6},
     {{135.07F, 406.72F, 7.9445e-7F, 1971.1F, 1.7708F},
      {151.008F, 436.2173F, 302.0159F, 313.7347F, 3.1184F},
      2.4603955e-4},
 };
 
-// The library and the oracle return them.
+// The library and the oracle return the expected area.
 TEST(OpsBoxIouRotated, WorkedExamples) {
   Boxes bbox1, bbox2;
   for (const auto& [a, b, area] : kExamples) {
@@ -130,7 +130,7 @@ TEST(OpsBoxIouRotated, SameRectangles) {
   }
 }
 
-// A common translation changes nothing: offsets between classes are of this order.
+// A common translation does not change the result: offsets between classes have this magnitude.
 TEST(OpsBoxIouRotated, FarFromTheOrigin) {
   Boxes bbox1, bbox2;
   for (int i = 0; i < 300; ++i) {
@@ -154,7 +154,7 @@ TEST(OpsBoxIouRotated, FarFromTheOrigin) {
   }
 }
 
-// Against a square of side 1, in both orders.
+// Each box against a square of side 1, in both orders.
 TEST(OpsBoxIouRotated, DegenerateAndNotFinite) {
   const struct {
     RotatedBox box;
@@ -198,7 +198,7 @@ TEST(OpsBoxIouRotated, DegenerateAndNotFinite) {
   }
 }
 
-// Groups of boxes, less and plus one, with boxes that are not finite among them.
+// Numbers of boxes around the size of a group, with boxes that are not finite among them.
 TEST(OpsBoxIouRotated, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);

@@ -1,4 +1,4 @@
-// What mluOpOmpBoxesOverlapBev requires of its sizes.
+// Requirements of mluOpOmpBoxesOverlapBev on its sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ TEST(OpsBoxesOverlapBevErrors, BoxCounts) {
                 });
 }
 
-// Without boxes of one tensor the call reads none of the other.
+// If one tensor has no boxes, the call does not read the other.
 TEST(OpsBoxesOverlapBevErrors, NothingToDo) {
   for (const char* size : {"n", "m"}) {
     const Handle handle;

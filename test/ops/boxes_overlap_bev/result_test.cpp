@@ -1,5 +1,5 @@
-// mluOpOmpBoxesOverlapBev: areas that are known, and boxes whose corners are at the margin of others, against the
-// serial loop of its definition. test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpBoxesOverlapBev: known areas, and boxes whose corners are at the margin of others, against the serial
+// loop of its definition. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -51,11 +51,11 @@ const Example kExamples[] = {
     {{0, 0, 0, 4, 2, 1, kPi / 6}, {1, 0.5F, 0, 4, 2, 1, -kPi / 6}, 4.0514428415},
     // A cross: no corner is in the other box.
     {{0, 0, 0, 4, 1, 1, 0}, {0, 0, 0, 4, 1, 1, kPi / 2}, 1},
-    // One box in the other, on common edges; the same box, in other parameters.
+    // One box in the other, with common edges; the same box with other parameters.
     {{0, 0, 0, 4, 2, 1, 0}, {0, 0, 0, 4, 1, 1, 0}, 4},
     {{3, 2, 0, 4, 2, 1, 0.3F}, {3, 2, 0, 4, 2, 1, 0.3F}, 8},
     {{3, 2, 0, 4, 2, 1, 0.3F}, {3, 2, 0, 2, 4, 1, 0.3F + kPi / 2}, 8},
-    // An edge and a corner in common.
+    // The boxes have an edge or a corner in common.
     {{0, 0, 0, 2, 2, 1, 0}, {2, 0, 0, 2, 2, 1, 0}, 0},
     {{0, 0, 0, 2, 2, 1, 0}, {2, 2, 0, 2, 2, 1, 0}, 0},
     // Gaps of 5 mm, less than the margin, and of 20 mm.
@@ -100,7 +100,7 @@ TEST(OpsBoxesOverlapBev, NanAndInfinity) {
 }
 
 // Gaps around the margin on both sides and at the corners, at any yaw and at coordinates of any size: the bounds
-// cut nothing off.
+// of the kernel exclude no overlap.
 TEST(OpsBoxesOverlapBev, Gaps) {
   std::vector<Box> a, b;
   for (const float center : {0.0F, -31.7F, 1000.0F, 1e5F}) {
@@ -120,7 +120,7 @@ TEST(OpsBoxesOverlapBev, Gaps) {
   expect_oracle(make(a, b), Placement::kAgainstEnd);
 }
 
-// Cross products of less than 1e-8: edges cross where the equations of their lines say.
+// Cross products of less than 1e-8: edges cross at the intersection of their lines.
 TEST(OpsBoxesOverlapBev, SmallBoxes) {
   std::vector<Box> a, b;
   for (int i = 0; i < 70; ++i) {

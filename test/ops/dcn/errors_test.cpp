@@ -1,4 +1,4 @@
-// What the deformable convolution requires of its descriptor, and of sizes together.
+// Requirements of the deformable convolution on its descriptor, and on combinations of sizes.
 #include <gtest/gtest.h>
 
 #include <array>

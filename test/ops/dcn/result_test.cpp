@@ -1,5 +1,6 @@
 // Deformable convolution: the example of MLU-OPS, positions at the border of the image and at its pixels, and
-// results that no task division changes. test/ops/contract_test.cpp has the tests of every operator.
+// results that do not depend on the division into tasks. test/ops/contract_test.cpp has the tests of every
+// operator.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -69,7 +70,8 @@ TEST(OpsDcn, Positions) {
     set_values(forward, "input", std::vector<float>{4, 8, 16});
     set_values(forward, "filter", std::vector<float>{2});
     set_values(forward, "mask", std::vector<float>{1, 1, 0.5F});
-    // Half a pixel before the first; half a pixel past the last, and half a row down; 1 before the first: outside.
+    // Half a pixel before the first; half a pixel past the last, and half a row down; 1 before the first, which is
+    // outside.
     set_values(forward, "offset", std::vector<float>{0, -0.5F, 0.5F, 1.5F, 0, -3});
     EXPECT_EQ(run(forward, "output"), (std::vector<float>{4, 8, 0}));
     // NaN, H and W are outside of the image.
@@ -78,7 +80,7 @@ TEST(OpsDcn, Positions) {
   }
 }
 
-// At pixels of the image, slopes are those to the next pixel.
+// At pixels of the image, the slope is the difference to the next pixel.
 TEST(OpsDcn, GradientsAtPixels) {
   for (const auto dtype : kFloatingDtypes) {
     Case made = make_case("dcn_backward_data", dtype, sizes_of_one(1, 3));
@@ -93,7 +95,7 @@ TEST(OpsDcn, GradientsAtPixels) {
   }
 }
 
-// The mask is a factor of the gradients of offsets; a position outside of the image has none.
+// The mask is a factor of the gradients of offsets; a position outside the image has the gradient 0.
 TEST(OpsDcn, MasksThatAreNotFinite) {
   for (const auto dtype : kFloatingDtypes) {
     Case made = make_case("dcn_backward_data", dtype, sizes_of_one(1, 3));
@@ -110,7 +112,7 @@ TEST(OpsDcn, MasksThatAreNotFinite) {
     EXPECT_EQ(std::vector<float>(found.begin(), found.end() - 2), (std::vector<float>(4)));
     EXPECT_TRUE(std::isnan(found[4]) && std::isnan(found[5]));
   }
-  // Several ranges of channels, whose sums have both signs.
+  // Several ranges of channels with sums of both signs.
   Case made = make_case("dcn_backward_data", MLUOP_DTYPE_FLOAT,
                         {{"h", 12}, {"w", 14}, {"ci", 300}, {"co", 7}, {"groups", 1}, {"deformable_groups", 2}});
   std::vector<float> mask = floats_of(made, "mask"), offset = floats_of(made, "offset");
@@ -124,7 +126,7 @@ TEST(OpsDcn, MasksThatAreNotFinite) {
   expect_oracle(made);
 }
 
-// A descriptor of the shape [0] stands for null: the data are neither read nor written.
+// A descriptor of the shape [0] stands for null: the call neither reads nor writes the data.
 TEST(OpsDcn, EmptyDescriptors) {
   const std::pair<const char*, std::vector<const char*>> rows[] = {{"dcn_forward", {"mask", "bias"}},
                                                                    {"dcn_backward_data", {"mask", "grad_mask"}},
@@ -149,7 +151,7 @@ TEST(OpsDcn, EmptyDescriptors) {
 const Sizes kOddSizes = {{"n", 3},  {"h", 33}, {"w", 35},     {"ci", 9},  {"co", 3},
                          {"kh", 3}, {"kw", 1}, {"groups", 3}, {"pad", 1}, {"deformable_groups", 5}};
 
-// Sums of small integers are exact, whatever multiplies them.
+// Sums of small integers are exact in every implementation of the product.
 TEST(OpsDcn, IntegersInBFloat16) {
   const Sizes several_panels = {{"ci", 35}, {"co", 70},    {"kh", 3},
                                 {"kw", 3},  {"groups", 1}, {"deformable_groups", 1}},
@@ -179,7 +181,7 @@ TEST(OpsDcn, IntegersInBFloat16) {
   }
 }
 
-// AVX512-BF16 rounds samples of bfloat16, in vectors of all lengths, and takes a subnormal bias for 0.
+// AVX512-BF16 rounds bfloat16 samples in vectors of all lengths, and takes a subnormal bias for 0.
 TEST(OpsDcn, RoundingOfBFloat16) {
   constexpr int64_t kChannels = 16 + 8 + 4 + 2 + 1;
   Sizes sizes = sizes_of_one(1, 1);
@@ -202,7 +204,7 @@ TEST(OpsDcn, RoundingOfBFloat16) {
   EXPECT_EQ(run(made, "output").front(), rounds ? 0.0F : 0x1p-130F);
 }
 
-// Many ranges of channels, segments of pixels, tiles, and bands of rows where there are many tasks.
+// Many ranges of channels, segments of pixels and tiles; many tasks divide into bands of rows.
 TEST(OpsDcn, ManyTiles) {
   MLUOP_LABELS(kNotEmulated);
   for (const char* op : {"dcn_forward", "dcn_backward_data", "dcn_backward_weight"}) {

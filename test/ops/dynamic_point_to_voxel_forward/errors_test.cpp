@@ -1,4 +1,4 @@
-// What mluOpDynamicPointToVoxelForward requires of its parameter, its sizes and the number of voxels.
+// Requirements of mluOpDynamicPointToVoxelForward on its parameter, its sizes and the number of voxels.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -43,7 +43,7 @@ TEST(OpsDynamicPointToVoxelForwardErrors, NumberOfVoxels) {
                 {{no_change, "voxel_feats dim 0 is 51, expected at most feats dim 0, which is 50"}});
 }
 
-// Without points, the outputs are checked.
+// Without points, the call still checks the outputs.
 TEST(OpsDynamicPointToVoxelForwardErrors, NoPoints) {
   const auto without = [](const std::string& tensor) {
     return [=](OperatorCall& call) { call[tensor].data = nullptr; };

@@ -1,5 +1,5 @@
-// mluOpDynamicPointToVoxelForward against its definition, at sizes and with values that its kernels treat apart:
-// exact, sums and means too. test/ops/contract_test.cpp has those of every operator.
+// mluOpDynamicPointToVoxelForward against its definition, at sizes and with values that its kernels distinguish;
+// sums and means are exact too. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ void expect_voxels(const Oracle& oracle, Placement placement = Placement::kAlign
   EXPECT_TRUE(expect_contract(oracle, MLUOP_OMP_ALGORITHM_NATIVE, placement)) << mluOpOmpGetLastError();
 }
 
-// Gives the outputs of voxels another number of rows.
+// Sets another number of rows in the outputs of voxels.
 void set_rows(Case& made, int64_t rows) {
   for (const size_t output : {0U, 1U, 3U}) made.outputs[output].dims[0] = rows;
 }
 
-// Coordinates that draw() returns.
+// Sets the coordinates to the values that draw() returns.
 template <class Draw>
 void draw_coors(Case& made, const Draw& draw) {
   std::vector<int32_t> coors = int32s_of(made, "coors");
@@ -45,7 +45,7 @@ void draw_coors(Case& made, const Draw& draw) {
   set_values(made, "coors", coors);
 }
 
-// NaN loses against every value, of zeros of either sign the first remains, and a sum starts at +0.
+// NaN loses against every value, the first of two zeros of different signs remains, and a sum starts at +0.
 TEST(OpsDynamicPointToVoxelForward, WorkedExample) {
   const struct {
     mluOpReduceMode_t reduce_type;
@@ -69,7 +69,7 @@ TEST(OpsDynamicPointToVoxelForward, WorkedExample) {
   }
 }
 
-// Sorting and reductions are independent: not every combination.
+// Sorting and reductions are independent, so that not every combination is tested.
 TEST(OpsDynamicPointToVoxelForward, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const std::vector<int64_t> kSizes[] = {
@@ -96,7 +96,7 @@ TEST(OpsDynamicPointToVoxelForward, HostileSizes) {
   for (const auto& sizes : kSizes) {
     const Case made = make(sizes);
     const Oracle oracle(made);
-    // More tasks than parts of the points that are sorted.
+    // One count exceeds the number of parts into which the points are divided for sorting.
     for (const int count : {1, 3, 100}) {
       SCOPED_TRACE(::testing::PrintToString(sizes) + ", threads " + std::to_string(count));
       const ScopedThreads threads(count);
@@ -124,7 +124,7 @@ TEST(OpsDynamicPointToVoxelForward, LimitsOfCoordinates) {
   Case made = make({1000, 3, 1, kSum});
   draw_coors(made, [&] { return kValues[random() % std::size(kValues)]; });
   expect_voxels(made);
-  // Extents whose product is 2^32 - 1, the most that one word of a key takes, and next to it.
+  // Extents whose product is 2^32 - 1, the most that one word of a key holds, and next to it.
   for (const int32_t extent : {65536, 65537, 65538}) {
     size_t i = 0;
     draw_coors(made, [&] {
@@ -150,7 +150,7 @@ TEST(OpsDynamicPointToVoxelForward, NoPointHasAVoxel) {
   }
 }
 
-// As many rows as voxels suffice.
+// Outputs with as many rows as voxels are accepted.
 TEST(OpsDynamicPointToVoxelForward, RowsForTheVoxelsOnly) {
   Case made = make({900, 12, 6, kMean});
   const Handle handle;
@@ -160,7 +160,8 @@ TEST(OpsDynamicPointToVoxelForward, RowsForTheVoxelsOnly) {
   expect_voxels(made, Placement::kAgainstEnd);
 }
 
-// There are no voxels: every row is past the last one. The data of empty tensors and the workspace may be null.
+// Without points there are no voxels: every row is past the last one. The data of empty tensors and the workspace
+// may be null.
 TEST(OpsDynamicPointToVoxelForward, NoPoints) {
   const Handle handle;
   for (const int64_t channels : {0, 8}) {
@@ -210,7 +211,7 @@ TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOrChannels) {
   }
 }
 
-// Equal maxima, zeros of either sign and NaN in several pieces.
+// Equal maxima, zeros of either sign and NaN in several pieces of a voxel.
 TEST(OpsDynamicPointToVoxelForwardSharedVoxels, SpecialMaxima) {
   auto random = seeded_random();
   constexpr float kValues[] = {kNan, -kNan, -kInfinity, 0.0F, -0.0F, -1.0F, -1e-42F};

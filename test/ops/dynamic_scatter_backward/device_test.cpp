@@ -1,4 +1,4 @@
-// The device algorithm of mluOpDynamicPointToVoxelBackward: split, tiles, traffic and atomics, with its results.
+// The device algorithm of mluOpDynamicPointToVoxelBackward: split, tiles, traffic, atomics and results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void expect_task(const std::vector<Launch>& launches, const ExpectedTask& expect
   EXPECT_EQ(scatter.atomics, 0);
 }
 
-// The example of the network: 255 points a tile in an NRAM of 640 KiB.
+// The example of the network: a tile has 255 points in an NRAM of 640 KiB.
 TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
   MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
@@ -85,7 +85,7 @@ TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
   }
 }
 
-// Points without voxel load their map entry and features, and update nothing.
+// Points without a voxel load their map entry and features, and update no element.
 TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
   auto random = seeded_random();
   const Case made = random_scatter({1000, 300, 20, 280}, random);
@@ -97,7 +97,7 @@ TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
   EXPECT_EQ(traceback.atomic_elements, mapped * 20);
 }
 
-// Where one point does not fit NRAM, a tile holds some of its channels: (1024 - 4) / 24 = 42.
+// If one point does not fit NRAM, a tile holds some of its channels: (1024 - 4) / 24 = 42.
 TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
   auto random = seeded_random();
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1");
@@ -119,7 +119,7 @@ TEST(OpsDynamicScatterBackwardDevice, FewerPointsThanTasks) {
   EXPECT_EQ(launches[kScatter].tasks[3].item_count, 0);
 }
 
-// reduce_from [N, C], and the bytes that alignment may skip.
+// The workspace holds reduce_from [N, C], and the bytes that alignment may skip.
 TEST(OpsDynamicScatterBackwardDevice, WorkspaceSize) {
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   const auto workspace_size = [&](int64_t points, int64_t channels) {

@@ -1,4 +1,4 @@
-// What mluOpDynamicPointToVoxelBackward and its workspace query require of the parameter, sizes and values.
+// Requirements of mluOpDynamicPointToVoxelBackward and its workspace query on the parameter, sizes and values.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -59,7 +59,8 @@ TEST(OpsDynamicScatterBackwardErrors, Values) {
   }
 }
 
-// The mean divides by the counts of the voxels that points have: these are at least 1. Other counts are not read.
+// The mean divides by the counts of the voxels with points: these are at least 1. The call does not read other
+// counts.
 TEST(OpsDynamicScatterBackwardErrors, Counts) {
   std::vector<int32_t> map(50, 2), counts(20);
   map[0] = map[9] = -1;
@@ -105,8 +106,8 @@ TEST(OpsDynamicScatterBackwardErrors, FirstPointOutOfRangeOfManyTasks) {
   }
 }
 
-// The query checks descriptors other than that of feats for null only: mmcv passes that of grad_feats [N, C] as
-// that of grad_voxel_feats [M, C].
+// The query only checks that descriptors other than feats are not null: mmcv passes the descriptor of grad_feats
+// [N, C] for grad_voxel_feats [M, C].
 TEST(OpsDynamicScatterBackwardErrors, QueryOfOtherDescriptors) {
   const std::string function = "[mluOpGetDynamicPointToVoxelBackwardWorkspaceSize] ";
   for (const auto algorithm : kAlgorithms) {
@@ -129,7 +130,7 @@ TEST(OpsDynamicScatterBackwardErrors, QueryOfOtherDescriptors) {
   }
 }
 
-// mluOpDynamicScatterBackward and its query, the earlier name of the operator: each argument reaches its
+// mluOpDynamicScatterBackward and its query, the earlier names of the operator, pass each argument to the right
 // parameter.
 TEST(OpsDynamicScatterBackwardErrors, EarlierName) {
   const auto reduce_type_of = [](const OperatorCall& call) {

@@ -1,5 +1,5 @@
 // Partition of keys over tasks: each point with a key is visited once, by the one owner of its key, in order. The
-// kernels are those of a minimal operator: the keys of its points are given, and it records its visits.
+// tests use the kernels of a minimal operator: the keys of its points are given, and it records its visits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/dynamic_scatter_backward/key_partition_test.cpp"
 #include <hwy/foreach_target.h>
@@ -130,8 +130,8 @@ class Partition {
     launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(), args);
   }
 
-  // Each point with a key is visited once, by the one owner of its key, in ascending order; those that are
-  // prefetched are visited later.
+  // Each point with a key is visited once, by the one owner of its key, in ascending order; prefetched points are
+  // visited later.
   void expect_visits(const Problem& problem, int task_dim, int64_t tile_points, int64_t lookahead) {
     std::vector<Visits> visits(static_cast<size_t>(task_dim)), prefetched(visits.size());
     launch(context_, "test", task_dim, ByCost{buffers_.partition}, visit_kernel(),
@@ -205,8 +205,8 @@ std::vector<Problem> problems() {
   return all;
 }
 
-// Up to 4096 buckets, or 256 for each task that samples, a bucket is a key. Else buckets double until they are few
-// enough.
+// Up to 4096 buckets, or 256 for each task that samples, each bucket has one key. For more keys, the size of
+// buckets doubles until they are few enough.
 TEST(OpsDynamicScatterBackwardKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
   const struct {
     int64_t keys;
@@ -243,7 +243,7 @@ TEST(OpsDynamicScatterBackwardKeyPartition, OwnersVisitEachPointOnce) {
   }
 }
 
-// A bucket is shared if its cost exceeds its part of the cost: the buckets are ranked all the same.
+// A bucket is shared if its cost exceeds one task's part of the cost: the buckets are ranked all the same.
 TEST(OpsDynamicScatterBackwardKeyPartition, SharesLargeBuckets) {
   TeamContext context(4);
   Problem problem = random_problem("keys with most points", 40000, 8000, 1);
@@ -272,7 +272,7 @@ TEST(OpsDynamicScatterBackwardKeyPartition, SharesLargeBuckets) {
   }
 }
 
-// As many whole chunks as fit NRAM, at most 16.
+// A tile has as many whole chunks as fit NRAM, at most 16.
 TEST(OpsDynamicScatterBackwardKeyPartition, TilesAreWholeChunks) {
   Context context;
   for (const size_t kib : {1, 2, 3, 8, 640}) {

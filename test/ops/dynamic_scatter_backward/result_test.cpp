@@ -1,5 +1,5 @@
-// mluOpDynamicPointToVoxelBackward against the serial loops of its definition, at sizes and with values that
-// its kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// mluOpDynamicPointToVoxelBackward against the serial loops of its definition, at sizes and with values that its
+// kernels distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,8 +34,8 @@ void expect_reductions(Case made, Placement placement = Placement::kAligned) {
   }
 }
 
-// Voxel 0 has the points 0, 2 and 3, voxel 1 has point 4. The first point that has the maximum receives its
-// gradient, the others +0: zeros of either sign are equal, NaN equals no value, a gradient keeps its sign.
+// Voxel 0 has the points 0, 2 and 3, voxel 1 has point 4. The first point with the maximum receives its gradient,
+// the other points receive +0: zeros of either sign are equal, NaN equals no value, a gradient keeps its sign.
 TEST(OpsDynamicScatterBackward, WorkedExample) {
   const float feats[][4] = {{1, -0.0F, kNan, 2}, {9, 9, 9, 9}, {3, 0, kNan, 4}, {3, 0, kNan, 4}, {5, 6, 7, 8}};
   const struct {
@@ -134,7 +134,7 @@ TEST(OpsDynamicScatterBackward, NramSizes) {
   }
 }
 
-// Infinity equals itself. Gradients are arbitrary, and counts from 1 on.
+// Infinity equals itself. Gradients have arbitrary values, counts start at 1.
 TEST(OpsDynamicScatterBackward, SpecialValues) {
   auto random = seeded_random();
   constexpr ScatterSizes kSpecial = {2000, 300, 18, 300};
@@ -156,7 +156,7 @@ TEST(OpsDynamicScatterBackward, SpecialValues) {
   expect_reductions(made);
 }
 
-// Gradients are copied: the payload of a NaN too.
+// Gradients are copied with all bits, including the payload of a NaN.
 TEST(OpsDynamicScatterBackward, PayloadsOfNan) {
   auto random = seeded_random();
   for (const auto reduce_type : {MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DSUM}) {
@@ -213,7 +213,7 @@ TEST(OpsDynamicScatterBackward, NoElements) {
   }
 }
 
-// Few voxels have most points: tasks share their points.
+// Few voxels have most points, so that tasks share the points of a voxel.
 
 void expect_shared_voxels(const Oracle& oracle, std::initializer_list<int> counts) {
   for (const int count : counts) {
@@ -223,7 +223,7 @@ void expect_shared_voxels(const Oracle& oracle, std::initializer_list<int> count
   }
 }
 
-// Voxel 7 has all points, or all but one in ten; one point in 100 has no voxel.
+// Voxel 7 has all points, or nine points in ten; one point in 100 has no voxel.
 Case crowded(const ScatterSizes& sizes, bool all, std::mt19937& random) {
   std::vector<int32_t> map = random_map(sizes, random);
   for (int32_t& voxel : map) {
@@ -243,7 +243,7 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
   }
 }
 
-// Several tasks find points of one voxel that have its value: the smallest point receives the gradient in every
+// Several tasks find points with the maximum of one voxel: the smallest point index receives the gradient in every
 // run.
 TEST(OpsDynamicScatterBackwardSharedVoxels, TiesGoToTheFirstPoint) {
   MLUOP_LABELS(kManyThreads);
@@ -257,7 +257,7 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, TiesGoToTheFirstPoint) {
   }
 }
 
-// Buckets of several voxels, two of them crowded, and maxima that many points have.
+// Buckets of several voxels, two of them crowded, and maxima shared by many points.
 TEST(OpsDynamicScatterBackwardSharedVoxels, Buckets) {
   auto random = seeded_random();
   constexpr ScatterSizes kBuckets = {50000, 20000, 21, 20000};

@@ -20,8 +20,8 @@ struct ScatterSizes {
   int64_t points, voxels, channels, voxel_num;
 };
 
-// A maximum: voxel_feats and voxel_points_count are those that the forward operator computes of map [points] and
-// feats [points, channels].
+// A case of a maximum: voxel_feats and voxel_points_count are the results of the forward operator for map [points]
+// and feats [points, channels].
 inline cases::Case make_scatter(const ScatterSizes& s, const std::vector<int32_t>& map,
                                 const std::vector<float>& feats, Values gradients = Values::kFractions) {
   cases::Case made = make_case("dynamic_scatter_backward", MLUOP_DTYPE_FLOAT, {{"n", 1}, {"c", 1}});
@@ -46,11 +46,11 @@ inline cases::Case make_scatter(const ScatterSizes& s, const std::vector<int32_t
   set_values(made, "point2voxel_map", map);
   set_values(made, "voxel_points_count", counts);
   set_values(made, "voxel_num", std::vector<int32_t>{static_cast<int32_t>(s.voxel_num)});
-  // The gradients, which are the only input without elements.
+  // The gradients are the only input without elements.
   return cases::self_contained(with_values(made, gradients, 1));
 }
 
-// One point in eight has no voxel. One in three has what its predecessor has.
+// One point in eight has no voxel. One in three has the same entry as its predecessor.
 inline std::vector<int32_t> random_map(const ScatterSizes& s, std::mt19937& random) {
   std::vector<int32_t> map;
   for (int64_t n = 0; n < s.points; ++n) {
@@ -62,7 +62,7 @@ inline std::vector<int32_t> random_map(const ScatterSizes& s, std::mt19937& rand
   return map;
 }
 
-// Features of `values` values: points of a voxel tie.
+// Features with `values` different values: points of a voxel tie.
 inline std::vector<float> random_feats(const ScatterSizes& s, std::mt19937& random, uint32_t values = 5) {
   std::vector<float> feats(static_cast<size_t>(s.points * s.channels));
   for (float& feature : feats) feature = static_cast<float>(random() % values) - 2.5F;

@@ -40,7 +40,7 @@ void expect_near(const Case& made, const char* output, const std::vector<float>&
   }
 }
 
-// A row of class 0, one of class 1, and background; p is 1/2, 3/4 and 1/4.
+// A row of class 0, a row of class 1, and background; p is 1/2, 3/4 and 1/4.
 TEST(OpsFocalLossSigmoid, WorkedExample) {
   const float log3 = std::log(3.0F), half = std::log(0.5F), low = std::log(0.25F), high = std::log(0.75F);
   const std::vector<float> logits = {0, log3, 0, -log3, log3, -log3};
@@ -54,7 +54,7 @@ TEST(OpsFocalLossSigmoid, WorkedExample) {
   }
 }
 
-// The logarithm is that of a probability rounded to fp32, 2^-126 at least.
+// The loss takes the logarithm of a probability rounded to fp32, 2^-126 at least.
 TEST(OpsFocalLossSigmoid, LargeLogits) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float least = std::log(std::numeric_limits<float>::min());
@@ -103,7 +103,7 @@ TEST(OpsFocalLossSigmoid, LeastProbabilities) {
   }
 }
 
-// A product of a power below 2^-126 that is above it.
+// The power is below 2^-126, its product is above.
 TEST(OpsFocalLossSigmoid, SmallPowers) {
   const struct {
     float logit;
@@ -113,7 +113,7 @@ TEST(OpsFocalLossSigmoid, SmallPowers) {
                 {-45.5F, 2.5, 0x1p110F}, {-30, 3.5, 0x1p70F},  {-60, 1.5, 0x1p110F}, {-40, 3.25, 0x1p120F},
                 {3, 2000, 0x1p20F},      {0.5F, 250, 0x1p80F}, {-2, 0, 0x1p-120F}};
   for (const auto& [logit, gamma, weight] : kTable) {
-    // As the operator does, which a large gamma shows.
+    // p is rounded as in the operator, which a large gamma shows.
     const auto p = static_cast<float>(1 / (1 + std::exp(-double{logit})));
     const double q = 1 - p, expected = weight * std::pow(double{p}, gamma) * (p - gamma * q * std::log(q));
     SCOPED_TRACE(testing::Message() << logit << ' ' << gamma << ' ' << weight << ' ' << expected);
@@ -157,7 +157,7 @@ TEST(OpsFocalLossSigmoidErrors, Parameters) {
   }
 }
 
-// No tensor, and one without elements, stand for weights of 1.
+// A null tensor and a tensor without elements both stand for weights of 1.
 TEST(OpsFocalLossSigmoid, WithoutWeights) {
   Case made = make_case(kForward, MLUOP_DTYPE_FLOAT, {});
   set_values(made, "weight", std::vector<float>(9, 1));

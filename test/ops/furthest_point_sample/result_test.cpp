@@ -1,6 +1,6 @@
 // mluOpOmpFurthestPointSample and mluOpOmpFurthestPointSampleWithDist against the serial loop of their definition
-// and the threads of the CUDA kernel of mmcv, at sizes and with values that their kernels treat apart, and what
-// they require of their sizes. test/ops/contract_test.cpp has those of every operator.
+// and the threads of the CUDA kernel of mmcv, at sizes and with values that their kernels distinguish; and the
+// requirements on their sizes. test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,16 +100,16 @@ TEST(OpsFurthestPointSample, WorkedExamples) {
 }
 
 TEST(OpsFurthestPointSample, WorkedExamplesOfDistances) {
-  // The row of a sample is read, not the column.
+  // The distances are read from the row of the sample, not from its column.
   expect_samples(matrix_case({0, 5, 3, 9, 0, 1, 9, 9, 0}, 3, 3), {0, 1, 2});
-  // Distances may be negative, but none is less than -1.
+  // Distances may be negative, but not less than -1.
   expect_samples(matrix_case({-2, -0.5F, -3, -4}, 2, 4), {0, 1, 0, 0});
   expect_samples(matrix_case({-2, -1, 7, 7}, 2, 3), {0, 0, 0});
   expect_samples(matrix_case({-kInfinity, -0.0F, 7, 7}, 2, 3), {0, 1, 1});
   expect_samples(matrix_case({kNan, kNan, 7, 7}, 2, 3), {0, 0, 0});
 }
 
-// The samples of a block of threads of mmcv: each keeps the first of its maxima, as the threads of a tree do.
+// The samples of a block of threads of mmcv: each thread keeps the first of its maxima, and so does their tree.
 std::vector<int32_t> samples_of_threads(const std::vector<float>& points, int64_t M) {
   const size_t N = points.size() / 3, threads = std::bit_floor(std::min<size_t>(N, 1024));
   std::vector<float> distances(N, 1e10F);
@@ -136,7 +136,7 @@ std::vector<int32_t> samples_of_threads(const std::vector<float>& points, int64_
   return idx;
 }
 
-// Points of a grid, of which many tie and are equal, below and above 1024 threads.
+// Points of a grid, many of which tie or are equal; numbers of points below and above 1024 threads.
 TEST(OpsFurthestPointSample, TiesAreThoseOfThreads) {
   MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
@@ -162,7 +162,8 @@ TEST(OpsFurthestPointSample, RanksArePoints) {
   }
 }
 
-// Vectors and buckets, less and plus one; numbers of samples around those for which buckets are split.
+// Numbers of points around the sizes of vectors and buckets; numbers of samples around the limits at which buckets
+// are split.
 TEST(OpsFurthestPointSample, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
@@ -192,7 +193,7 @@ TEST(OpsFurthestPointSample, Distributions) {
   }
 }
 
-// All points are sampled, the last of them at distances that are the least.
+// All points are sampled. The last points have the least distances.
 TEST(OpsFurthestPointSample, AllPoints) {
   MLUOP_LABELS(kNotEmulated);
   expect_oracle(make(kOfPoints, {1, 2000, 2010}));
@@ -236,7 +237,7 @@ TEST(OpsFurthestPointSampleErrors, WorkspaceThatOverflows) {
   EXPECT_EQ(bytes, 7U);
 }
 
-// Without samples the call reads nothing: all data and the workspace may be null.
+// Without samples the call reads no data: all data and the workspace may be null.
 TEST(OpsFurthestPointSampleErrors, NoSamples) {
   for (const char* op : {kOfPoints, kOfDistances}) {
     for (const SampleSizes& sizes : {SampleSizes{0, 9, 9}, SampleSizes{2, 9, 0}, SampleSizes{2, 0, 0}}) {

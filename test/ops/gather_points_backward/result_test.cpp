@@ -1,5 +1,5 @@
-// mluOpOmpGatherPointsBackward against its definition, at sizes and with values that its kernel treats apart.
-// test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpGatherPointsBackward against its definition, at sizes and with values that its kernel distinguishes.
+// test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -54,7 +54,7 @@ TEST(OpsGatherPointsBackward, HostileSizes) {
   }
 }
 
-// Outputs large enough for nontemporal stores, and in fp32 for software prefetch.
+// Outputs large enough for nontemporal stores, in fp32 also for software prefetch.
 TEST(OpsGatherPointsBackward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
@@ -125,7 +125,7 @@ TEST(OpsGatherPointsBackward, OrderOfAdditions) {
   EXPECT_EQ(gradient_of(one_sum(MLUOP_DTYPE_FLOAT, {0x1p24F, -0x1p24F, 1}))[0], 1);
 }
 
-// A sum of negative zeros is +0, because the initial value is +0; NaN and infinity reach no other feature.
+// A sum of negative zeros is +0, because the initial value is +0; NaN and infinity affect only their own feature.
 TEST(OpsGatherPointsBackward, SpecialValues) {
   for (const auto dtype : kFloatingDtypes) {
     EXPECT_TRUE(same_bits(gradient_of(one_sum(dtype, {-0.0F, -0.0F})), {0, 0}));

@@ -1,4 +1,4 @@
-// What mluOpOmpGatherPointsForward and mluOpOmpGatherPointsBackward require of their indices and shapes.
+// Requirements of mluOpOmpGatherPointsForward and mluOpOmpGatherPointsBackward on their indices and shapes.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -64,7 +64,7 @@ TEST(OpsGatherPointsErrors, Shapes) {
   }
 }
 
-// A call that writes nothing reads nothing: pointers may be null, and indices have any value.
+// A call without outputs reads no data: pointers may be null, and indices may have any value.
 TEST(OpsGatherPointsErrors, NothingToDo) {
   for (const GatherOperator& gather : kGatherOperators) {
     for (const std::map<std::string, int64_t>& sizes :
@@ -78,7 +78,7 @@ TEST(OpsGatherPointsErrors, NothingToDo) {
   }
 }
 
-// Each tensor fits int64_t, their sum does not.
+// The bytes of each tensor fit int64_t, the sum does not.
 TEST(OpsGatherPointsErrors, BytesExceedInt64) {
   const auto output_far_away = [](OperatorCall& call) {
     call["output"].data = reinterpret_cast<std::byte*>(uintptr_t{1} << 63);

@@ -1,5 +1,5 @@
-// mluOpOmpGatherPointsForward against its definition, bit for bit, at sizes that its kernels treat apart.
-// test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpGatherPointsForward against its definition, bit for bit, at sizes that its kernels distinguish.
+// test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -91,7 +91,7 @@ inline void expect_pairs(const cases::Case& made, const std::vector<int>& thread
   }
 }
 
-// A call with its own descriptor of the convolution.
+// Runs a call with a separate descriptor of the convolution.
 inline mluOpStatus_t run_with(const OperatorCall& call, mluOpSparseConvolutionDescriptor_t desc) {
   const cases::Arguments& a = call.arguments;
   return mluOpGetIndicePairs(a.handle, desc, a[0].desc, a[0].data, a.workspace, a.workspace_size, a[2].desc,

@@ -1,4 +1,4 @@
-// What mluOpGetIndicePairs and its workspace query require of the convolution, the sites and the capacity.
+// Requirements of mluOpGetIndicePairs and its workspace query on the convolution, the sites and the capacity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using cases::Case;
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 const ErrorOptions kQueryFails{.query = Query::kFails}, kQuerySucceeds{.query = Query::kSucceeds};
 
-// 20 sites in 2 x 6 x 9 x 8 cells; with stride 2, 2 x 3 x 5 x 4 cells out.
+// 20 sites in 2 x 6 x 9 x 8 cells; with stride 2 the output has 2 x 3 x 5 x 4 cells.
 Case make(int64_t stride, int64_t sub_m = 0, int64_t kernel = 3) {
   return make_case("get_indice_pairs", MLUOP_DTYPE_INT32,
                    {{"batch", 2},
@@ -52,7 +52,7 @@ TEST(OpsGetIndicePairsErrors, Convolutions) {
 TEST(OpsGetIndicePairsErrors, Submanifold) {
   expect_errors(make(1, 1),
                 {{set_list("output_space", {6, 10, 8}),
-                  "height of output_space is 10, expected that of input_space with sub_m, which is 9"},
+                  "height of output_space is 10, expected input_space with sub_m, which is 9"},
                  {set_list("stride", {1, 1, 2}), "width has stride 2, expected 1 with sub_m"},
                  {set_list("dilation", {2, 1, 1}), "depth has dilation 2, expected 1 with sub_m"},
                  {set_shape("out_indices", {19, 4}),
@@ -60,7 +60,7 @@ TEST(OpsGetIndicePairsErrors, Submanifold) {
                 kQueryFails);
 }
 
-// Changes the sizes to `sites` and offsets of the given filter. The data are at addresses that are far apart.
+// Changes the sizes to `sites` and the offsets of the given filter. The data are at addresses that are far apart.
 Change with_large_sizes(int64_t sites, const std::vector<int64_t>& kernel, int64_t capacity) {
   const int64_t K = kernel[0] * kernel[1] * kernel[2];
   const auto move_data = [](OperatorCall& call) {
@@ -72,7 +72,7 @@ Change with_large_sizes(int64_t sites, const std::vector<int64_t>& kernel, int64
                  set_shape("indice_num", {K}), move_data});
 }
 
-// More sites and offsets than MLU-OPS allows, and the largest tensors: the query answers.
+// More sites and offsets than MLU-OPS allows, and the largest tensors: the query succeeds.
 TEST(OpsGetIndicePairsErrors, Limits) {
   expect_errors(make(2),
                 {{with_large_sizes(int64_t{1} << 31, {1, 1, 1}, 120),
@@ -118,7 +118,7 @@ TEST(OpsGetIndicePairsErrors, CoordinatesOfTwoDimensions) {
         "indices[0] is [1, 9, 4], expected a batch and coordinates of at least 0 and less than [2, 9, 8]"}});
 }
 
-// Direct cells, and hashed ones with slots for all outputs, and without.
+// Direct cells; hashed cells with slots for all outputs; hashed cells without.
 TEST(OpsGetIndicePairsErrors, Capacity) {
   auto random = seeded_random();
   for (const int32_t extent : {9, 1 << 20}) {

@@ -30,7 +30,7 @@ IndicePairsProblem problem_of(const SparseTensor& tensor, const SparseConvolutio
           convolution.dilation, convolution.submanifold, tensor.sites};
 }
 
-// The sites of the rows of out_indices.
+// The sites in the rows of out_indices.
 std::vector<Site> sites_of(const std::vector<int32_t>& out_indices) {
   std::vector<Site> sites;
   for (size_t row = 0; row < out_indices.size(); row += 4) {
@@ -74,7 +74,7 @@ TEST(OpsGetIndicePairs, CenterPoint) {
   expect_level(center_point_tensor({1, 6000, 1}), kCenterPointSteps[1]);
 }
 
-// The levels of the most sites and of padding that differs along the axes.
+// The levels with the most sites and with padding that differs along the axes.
 TEST(BigGetIndicePairs, CenterPoint) {
   for (const CenterPointInput& input : {kCenterPointInputs[1], kCenterPointInputs[2]}) {
     expect_level(center_point_tensor(input), kCenterPointSteps[input.level]);

@@ -1,5 +1,5 @@
 // mluOpGetIndicePairs against its definition, element for element, for convolutions, orders of sites and spaces
-// that its kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// that its kernels distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,8 +76,8 @@ TEST(OpsGetIndicePairs, Convolutions) {
   }
 }
 
-// Repeated sites in any order, ascending, and all the same. There may be more rows of sites and of out_indices
-// than cells.
+// Repeated sites in any order, ascending, and all equal. There may be more rows of sites and of out_indices than
+// cells.
 TEST(OpsGetIndicePairs, RepeatedSites) {
   MLUOP_LABELS(kSlow);
   auto random = seeded_random();
@@ -158,7 +158,7 @@ TEST(OpsGetIndicePairs, SparseSpaces) {
   }
 }
 
-// More cells of the input space than int64 numbers: its sites cannot be sorted.
+// The input space has more cells than int64 can number: its sites cannot be sorted.
 TEST(OpsGetIndicePairs, InputSpaceBeyondInt64) {
   constexpr int32_t kExtent = 2147483647, kStride = 1 << 26;
   auto random = seeded_random();
@@ -198,7 +198,7 @@ TEST(OpsGetIndicePairs, HashedOnlyIfSparse) {
   }
 }
 
-// The number of output sites is that of the last call that succeeded, and 0 after the descriptor is set.
+// The number of output sites is set by the last call that succeeded, and is 0 after the descriptor is set.
 TEST(OpsGetIndicePairs, NumberOfOutputs) {
   const Handle handle;
   OperatorCall call(handle, make_case("get_indice_pairs", MLUOP_DTYPE_INT32, {{"sub_m", 1}, {"sites", 50}}));
@@ -222,7 +222,7 @@ TEST(OpsGetIndicePairs, NumberOfOutputs) {
   EXPECT_EQ(num_act_out(), 0);
 }
 
-// Without sites, the call needs neither their data nor a workspace.
+// Without sites, the call needs neither the data of sites nor a workspace.
 TEST(OpsGetIndicePairs, NoSites) {
   const Case made = convolution_case(kConvolutions[1], 5);
   const Oracle oracle(made);

@@ -1,5 +1,5 @@
 // Cases of the three indice convolutions with pairs and values that their generator does not make, and comparisons
-// with their definitions that are stricter than Oracle's: bits of exact sums, mean errors of others.
+// with their definitions that are stricter than Oracle: bits of exact sums, mean errors of other sums.
 #pragma once
 
 #include <climits>
@@ -19,7 +19,7 @@ namespace mluop::test {
 
 using IndiceConvolutionSizes = reference::IndiceConvolutionForwardSizes;
 
-// An operator; its tensors with a row for each input site, with a row for each output site, and of filters.
+// An operator; its tensors with a row for each input site, with a row for each output site, and its filters.
 struct IndiceConvolution {
   const char *op, *input_rows, *output_rows, *filters;
 
@@ -77,7 +77,7 @@ inline cases::Case make_convolution(const IndiceConvolution& convolution, mluOpD
   return made;
 }
 
-// Makes the number of pairs of an offset `count`; added pairs have all rows in turn.
+// Sets the number of pairs of an offset to `count`; added pairs take all rows in turn.
 inline void set_pair_count(cases::Case& made, size_t k, int64_t count, const IndiceConvolutionSizes& s) {
   std::vector<int64_t> numbers = made.parameters.list("indice_num");
   std::vector<int32_t> pairs = int32s_of(made, "indice_pairs");
@@ -90,14 +90,14 @@ inline void set_pair_count(cases::Case& made, size_t k, int64_t count, const Ind
   set_pairs(made, pairs, numbers);
 }
 
-// The layout and the number of dimensions of filters: of four, D is 1.
+// The layout and the number of dimensions of filters; with four dimensions, D is 1.
 struct FilterShape {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_NDHWC;
   int dim_count = 5;
 };
 
-// Gives the filters of a generated case, [Co, D, H, W, Ci], another shape. Their values keep their places. The
-// gradient of filters is [(D,) H, W, Ci, Co] in each layout.
+// Changes the shape [Co, D, H, W, Ci] of the filters of a generated case. The order of their values does not
+// change. The gradient of filters is [(D,) H, W, Ci, Co] in each layout.
 inline void set_filter_shape(cases::Case& made, FilterShape shape) {
   const bool is_output = made.op_name == kConvolutionBackwardFilter.op;
   cases::Tensor& filters = is_output ? made.outputs[0] : made.inputs[1];
@@ -145,7 +145,7 @@ inline std::vector<float> result_of(const cases::Case& made, mluOpOmpAlgorithm_t
   return output_of(call);
 }
 
-// The sums in double, rounded once to the data type of the output; or to fp32.
+// The sums in double, rounded once to the data type of the output or to fp32.
 inline std::vector<float> expected_output(const cases::Case& made, bool to_fp32 = false) {
   const Handle handle;
   OperatorCall call(handle, made);

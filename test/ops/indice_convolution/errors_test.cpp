@@ -1,4 +1,4 @@
-// What the three indice convolutions and their workspace queries require of pairs, scalars, sizes and filters.
+// Requirements of the three indice convolutions and their workspace queries on pairs, scalars, sizes and filters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using cases::Dims;
 
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 const ErrorOptions kBoth = {.query = Query::kFails};
-// For errors of data, and of parameters that the query does not have.
+// Options for errors of data, and of parameters that the query does not have.
 const ErrorOptions kOfOperator = {.query = Query::kSucceeds};
 
 // Every filter offset has the maximum number of pairs, all in range.
@@ -168,7 +168,7 @@ TEST(OpsIndiceConvolutionErrors, LargeTensors) {
   }
 }
 
-// Sizes of tensors that fit int64_t, and of scratch buffers that do not: 2^68 bytes of products.
+// Sizes of tensors that fit int64_t, with scratch buffers that do not: 2^68 bytes of products.
 TEST(OpsIndiceConvolutionErrors, ScratchSizeOverflow) {
   constexpr int64_t kChannels = int64_t{1} << 53;
   expect_errors(make_case(kConvolutionForward.op, MLUOP_DTYPE_FLOAT, {{"h", 1}, {"w", 1}}),
@@ -179,7 +179,7 @@ TEST(OpsIndiceConvolutionErrors, ScratchSizeOverflow) {
                 {.algorithms = {MLUOP_OMP_ALGORITHM_DEVICE}, .query = Query::kFails});
 }
 
-// The description of the operators does not pass it as null.
+// The description of the operators never passes a null indice_num.
 TEST(OpsIndiceConvolutionErrors, NullPairCounts) {
   const Handle handle;
   const OperatorCall forward(handle, make_valid(kConvolutionForward));
@@ -213,7 +213,7 @@ TEST(OpsIndiceConvolutionErrors, NullPairCounts) {
                                                                       w[3].desc, nullptr, 0, 0, &bytes));
 }
 
-// Offsets of several segments of the reduction need a workspace; those of one segment do not.
+// Offsets with several segments of the reduction need a workspace; offsets with one segment do not.
 TEST(OpsIndiceConvolutionErrors, WorkspaceOfSegments) {
   const Case made = make_valid(kConvolutionBackwardFilter, {5000, 40, 6, 9, 3, 1, 2});
   const size_t needed = OperatorCall(Handle(), made).arguments.workspace_size;
@@ -223,7 +223,7 @@ TEST(OpsIndiceConvolutionErrors, WorkspaceOfSegments) {
        {[](OperatorCall& call) { --call.arguments.workspace_size; },
         "workspace_size is " + std::to_string(needed - 1) + ", expected at least " + std::to_string(needed)},
        {[](OperatorCall& call) { call.arguments.workspace = call["filters_grad"].data; },
-        "filters_grad overlaps workspace, expected memory of its own"}},
+        "filters_grad overlaps workspace, expected disjoint memory"}},
       kOfOperator);
 }
 

@@ -61,7 +61,7 @@ TEST(OpsIndiceConvolution, CenterPoint) {
   expect_layer(tensor, submanifold({3, 3, 3}), 16, 16);
 }
 
-// The levels of the most rows, and of the most channels with 27 offsets.
+// The levels with the most rows, and with the most channels at 27 offsets.
 TEST(BigIndiceConvolution, CenterPoint) {
   expect_layer(center_point_tensor(kCenterPointInputs[0]), kCenterPointSteps[0], 16, 32);
   expect_layer(center_point_tensor(kCenterPointInputs[2]), kCenterPointSteps[2], 64, 128);

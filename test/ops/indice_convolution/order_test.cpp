@@ -1,5 +1,5 @@
 // The three indice convolutions in the native algorithm: each sum has the same bits at any number of tasks, size
-// of NRAM and address. Those of the forward operator are in the order that the header specifies.
+// of NRAM and address. The forward operator adds in the order that the header specifies.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 using cases::Case;
 
-// Returns the output. The native algorithm also runs where an operator has no other and the handle requests the
-// device algorithm.
+// Returns the output. The native algorithm also runs if the operator has no other algorithm and the handle
+// requests the device algorithm.
 std::vector<float> invariant_result_of(const Case& made, int min_nram_kib = 1) {
   struct Run {
     const char* nram_kib;
@@ -41,7 +41,7 @@ std::vector<float> invariant_result_of(const Case& made, int min_nram_kib = 1) {
   return first;
 }
 
-// The sums in fp32 in the order of the header, of ARRAY filters: an element adds its products by k, l and ci.
+// The sums in fp32 in the order of the header, with ARRAY filters: an element adds its products by k, l and ci.
 std::vector<float> ordered_sums(const Case& made, const IndiceConvolutionSizes& s, bool fused) {
   const std::vector<float> features = floats_of(made, "features"), filters = floats_of(made, "filters");
   const std::vector<int32_t> pairs = int32s_of(made, "indice_pairs");
@@ -72,7 +72,7 @@ void expect_order_of_header(const Case& made, const IndiceConvolutionSizes& size
               same_bits(found, ordered_sums(made, sizes, false)));
 }
 
-// Sizes at which another order of additions gives other bits, with fractional values.
+// Sizes with fractional values, where another order of additions gives other bits.
 constexpr IndiceConvolutionSizes kOrderSizes[] = {
     {1500, 1200, 19, 21, 3, 3, 1},    // rows that are not a multiple of a vector
     {2000, 100, 40, 64, 1, 1, 3},     // outputs with 20 pairs per filter offset

@@ -1,5 +1,5 @@
 // The three indice convolutions against the loops of their definitions, at sizes and with values that their
-// kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// kernels distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ constexpr IndiceConvolutionSizes kHostileSizes[] = {
     {50, 60, 1, 300, 3, 3, 3},      // one input channel, many output channels
     {40, 41, 17, 255, 1, 2, 3},     // a long odd row
     {90, 80, 128, 128, 1, 1, 3},    // the longest rows that the gradient of filters reads in place
-    {90, 80, 100, 144, 1, 1, 3},    // of which those of one tensor are
+    {90, 80, 100, 144, 1, 1, 3},    // only the rows of one tensor are read in place
     {90, 80, 300, 310, 3, 3, 1},    // few rows, wide filters: several tiles of channels
     {40, 50, 3000, 90, 1, 1, 2},    // filters that no tile packs
     {30, 2000, 4, 31, 3, 3, 3},     // most outputs have no pair
@@ -73,7 +73,7 @@ TEST(OpsIndiceConvolution, HostileSizes) {
   }
 }
 
-// Outputs large enough for nontemporal stores, which only rows of whole cache lines have.
+// Outputs large enough for nontemporal stores, which require rows of whole cache lines.
 TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   auto random = seeded_random();
@@ -86,8 +86,8 @@ TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
   }
 }
 
-// Numbers of pairs around those of batches, and of segments of a reduction; channels of one block and of several
-// panels with tails.
+// Numbers of pairs around the sizes of batches and of segments of a reduction; channels of one block and of
+// several panels with tails.
 TEST(OpsIndiceConvolution, NumbersOfPairs) {
   MLUOP_LABELS(kSlow);
   auto random = seeded_random();
@@ -129,8 +129,8 @@ TEST(OpsIndiceConvolution, NramSizes) {
   }
 }
 
-// The derivatives of <forward, y> by the elements of an operand, by the definition of the forward operator. It is
-// linear in the operand: each derivative is its value for a unit vector.
+// The derivatives of <forward, y> by the elements of an operand, from the definition of the forward operator. The
+// product is linear in the operand: each derivative is its value for a unit vector.
 std::vector<float> derivatives(const Case& forward, const char* operand, const std::vector<float>& y) {
   const Handle handle;
   OperatorCall call(handle, forward);
@@ -171,7 +171,7 @@ TEST(OpsIndiceConvolution, GradientsOfTheForwardOperator) {
   }
 }
 
-// Padding of registers and tiles does not multiply rows that are in no pair: 0 * NaN would be NaN.
+// Padding of registers and tiles does not multiply rows without a pair: 0 * NaN would be NaN.
 TEST(OpsIndiceConvolution, NanInRowsOfNoPair) {
   auto random = seeded_random();
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {

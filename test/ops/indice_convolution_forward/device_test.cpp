@@ -24,7 +24,7 @@ Case make(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, mluOpTenso
   return make_integers(kConvolutionForward, dtype, sizes, random, {layout});
 }
 
-// The launches of a call, which must be of these kernels, and whose output must equal that of the definition.
+// The launches of a call, which must be launches of these kernels, and whose output must equal the definition.
 std::vector<Launch> run_recorded(const Case& made, int task_dim, const std::vector<std::string>& kernels) {
   const ScopedThreads threads(task_dim);
   const Handle handle(kDevice);
@@ -45,7 +45,7 @@ struct Traffic {
   int64_t loaded, stored, atomics, atomic_elements;
 };
 
-// Checks the division of `items` and the traffic of each task; expected(n) is that of n work items.
+// Checks the division of `items` and the traffic of each task; expected(n) is the traffic of n work items.
 template <class Expected>
 void expect_tasks(const Launch& launch, int task_dim, int64_t items, const Expected& expected) {
   SCOPED_TRACE(launch.kernel);
@@ -76,7 +76,7 @@ Case one_offset(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, mluO
 }
 
 // The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC. With these counts the tasks
-// have the numbers of the document's table.
+// have the traffic in the document's table.
 TEST(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
   MLUOP_LABELS(kManyThreads);
   constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000, kFilterBytes = kCi * kCo * 4;
@@ -100,7 +100,7 @@ TEST(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
   }
 }
 
-// Offsets in ascending order, those without pairs left out; ARRAY filters are not transposed.
+// Offsets are processed in ascending order, offsets without pairs are left out; ARRAY filters are not transposed.
 TEST(OpsIndiceConvolutionForwardDevice, OrderOfOffsets) {
   Case made = make(MLUOP_DTYPE_FLOAT, {50, 40, 6, 9, 1, 1, 4}, MLUOP_LAYOUT_ARRAY);
   set_pairs(made, std::vector<int32_t>(4 * 2 * 50, 5), {0, 20, 0, 3});
@@ -111,8 +111,8 @@ TEST(OpsIndiceConvolutionForwardDevice, OrderOfOffsets) {
   expect_tasks(launches[6], 2, 3, expected);
 }
 
-// Half: fp32 sums are rounded by a launch of their own. Skipped pairs are neither loaded nor added: an infinite
-// weight does not reach their outputs.
+// Half: a separate launch rounds the fp32 sums. Skipped pairs are neither loaded nor added: an infinite weight
+// does not reach their outputs.
 TEST(OpsIndiceConvolutionForwardDevice, HalfAndSkippedPairs) {
   Case made = one_offset(MLUOP_DTYPE_HALF, {50, 40, 6, 9, 1, 1, 1}, MLUOP_LAYOUT_ARRAY);
   std::vector<int32_t> pairs = int32s_of(made, "indice_pairs");
@@ -130,7 +130,7 @@ TEST(OpsIndiceConvolutionForwardDevice, HalfAndSkippedPairs) {
   expect_tasks(launches[5], 1, 40 * 9, [](int64_t n) { return Traffic{n * 4, n * 2, 0, 0}; });
 }
 
-// The workspace of the document.
+// The workspace in the document.
 TEST(OpsIndiceConvolutionForwardDevice, Workspace) {
   constexpr size_t kSlack = 63;
   const Handle handle(kDevice);

@@ -1,5 +1,5 @@
-// The operators of indice max pooling: an example of their definitions, values that are no maxima, and what they
-// require of pairs. test/ops/contract_test.cpp has the tests of every operator.
+// The operators of indice max pooling: an example of their definitions, values that are not maxima, and
+// requirements on pairs. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>

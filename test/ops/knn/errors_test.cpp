@@ -1,4 +1,4 @@
-// What mluOpOmpKnn and its workspace query require of k and of sizes.
+// Requirements of mluOpOmpKnn and its workspace query on k and sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ TEST(OpsKnnErrors, ScalarsAndSizes) {
   expect_errors(made, {{set("k", 15), "idx dim 2 is 16, expected 15"}}, {.query = Query::kSucceeds});
 }
 
-// Without centers nothing is read.
+// Without centers the call reads no data.
 TEST(OpsKnnErrors, NothingToDo) {
   for (const char* size : {"b", "m"}) {
     const Handle handle;

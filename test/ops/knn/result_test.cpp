@@ -1,5 +1,5 @@
-// mluOpOmpKnn: neighbors that are known, and points that its kernels treat apart, against the serial loop of the
-// definition, bit for bit. test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpKnn: known neighbors, and points that its kernels distinguish, against the serial loop of the
+// definition, bit for bit. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ struct Example {
   std::vector<int32_t> idx;
 };
 
-// Points at equal distances have the order of the heap, not that of the indices; it chooses those at the k-th.
+// Points at equal distances are in the order of the heap, not of the indices; the heap also chooses among ties for
+// the last neighbor.
 const Example kExamples[] = {
     {{1, 0, -1, 0, 0, 1, 0, -1}, {0}},
     {{1, 0, -1, 0, 0, 1, 0, -1}, {1, 0}},
@@ -64,7 +65,7 @@ TEST(OpsKnn, WorkedExamples) {
   }
 }
 
-// Distances from 1e10 on, and NaN, are none.
+// Points at distances from 1e10 on, or NaN, are no neighbors.
 TEST(OpsKnn, Limit) {
   Case made = make({1, 1, 5, 4});
   constexpr float kFar = 1e5F;
@@ -79,7 +80,7 @@ TEST(OpsKnn, Limit) {
   EXPECT_EQ(call.floats("dist2"), (std::vector<float>{99999.99F * 99999.99F, 1e10F, 1e10F, 1e10F}));
 }
 
-// Groups and tiles of points, less and plus one; fewer points than neighbors.
+// Numbers of points around groups and tiles; fewer points than neighbors.
 TEST(OpsKnn, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
@@ -110,8 +111,8 @@ TEST(OpsKnn, Distributions) {
   }
 }
 
-// Points in rows whose length is a multiple of the groups: neighbors in a column have the same place in a group.
-// In the last order, each point is nearer than those before.
+// Points in rows whose length is a multiple of the group size: neighbors in a column have the same place in a
+// group. In the last order, each point is nearer than the points before it.
 TEST(OpsKnn, Orders) {
   constexpr int64_t kRow = 256, kCount = 40 * kRow;
   Case made = make({1, 20, kCount, 30});
@@ -129,7 +130,7 @@ TEST(OpsKnn, Orders) {
   expect_oracle(made);
 }
 
-// Points of several densities, some of them twice; centers at points, between them, far away and not finite.
+// Points of several densities, some of them twice; centers at points, between points, far away and not finite.
 TEST(OpsKnn, Grid) {
   MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();

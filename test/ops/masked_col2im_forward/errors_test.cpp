@@ -1,4 +1,4 @@
-// What mluOpMaskedCol2imForward and its workspace query require of sizes, masks and workspace.
+// Requirements of mluOpMaskedCol2imForward and its workspace query on sizes, masks and workspace.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -15,7 +15,7 @@ cases::Case make(int64_t masks = 20) {
                    {{"channels", 2}, {"height", 5}, {"width", 6}, {"mask_cnt", masks}});
 }
 
-// The rules that operator and query share.
+// The rules shared by the operator and its query.
 TEST(OpsMaskedCol2imForwardErrors, EmptyImages) {
   expect_errors(make(),
                 {{set_shape("im", {1, 2, 0, 6}), "im has shape [1, 2, 0, 6], expected no dimension of 0"},
@@ -25,7 +25,7 @@ TEST(OpsMaskedCol2imForwardErrors, EmptyImages) {
                 {.query = Query::kFails});
 }
 
-// The operator needs no workspace, but checks one that it receives.
+// The operator needs no workspace, but checks a workspace that is passed.
 TEST(OpsMaskedCol2imForwardErrors, Workspace) {
   const auto null_workspace = [](OperatorCall& call) { call.arguments.workspace_size = 1; };
   expect_errors(make(), {{null_workspace, "workspace is null"}}, {.query = Query::kSucceeds});

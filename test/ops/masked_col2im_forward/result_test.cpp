@@ -1,5 +1,5 @@
-// mluOpMaskedCol2imForward against the serial loop of its definition, bit for bit, where it scatters and where it
-// expands. test/ops/contract_test.cpp has the sizes of every operator.
+// mluOpMaskedCol2imForward against the serial loop of its definition, bit for bit, for scattered and for expanded
+// columns. test/ops/contract_test.cpp has the sizes of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ void set_masks(Case& made, const std::vector<int32_t>& rows, const std::vector<i
   set_values(made, "mask_w_idx", columns);
 }
 
-// Masks at any pixels, in any order, some of them equal; elements are any bits, NaN among them.
+// Masks at any pixels, in any order, some of them equal; elements have any bits, NaN among them.
 Case disordered(mluOpDataType_t dtype, const Sizes& s) {
   return with_values(make_case("masked_col2im_forward", dtype,
                                {{"channels", s.channels},
@@ -99,7 +99,8 @@ TEST(OpsMaskedCol2imForward, DisorderedMasks) {
   }
 }
 
-// Vectors of the image are expanded from 16 channels on, and tasks that share a plane skip the masks of others.
+// Vectors of the image are expanded from 16 channels on, and tasks that share a plane skip the masks of other
+// tasks.
 TEST(OpsMaskedCol2imForward, AscendingMasks) {
   constexpr Sizes kSizes[] = {
       {1, 300, 400, 40'000}, {7, 90, 110, 9'900}, {16, 90, 110, 9'900}, {19, 37, 41, 1'000}, {70, 20, 20, 200}};
@@ -141,7 +142,7 @@ TEST(OpsMaskedCol2imForward, MasksInFewRows) {
   }
 }
 
-// Masks in row-major order except for two consecutive ones, which are exchanged or equal.
+// Masks in row-major order except for two consecutive masks, which are exchanged or equal.
 TEST(OpsMaskedCol2imForward, OnePairInDisorder) {
   const ScopedThreads threads(3);
   for (const auto dtype : kFloatingDtypes) {

@@ -74,7 +74,8 @@ TEST(OpsMaskedIm2colForwardDevice, SplitAndTraffic) {
   expect_tasks(interior_windows(8, 9, 3), 16, {{2, 2, 1, 296, 288}, {3, 3, 0, 0, 0}});
 }
 
-// Windows across the edges of the feature transfer their valid part, windows outside it their coordinates only.
+// Windows across the edges of the feature transfer their valid part, windows outside it transfer only their
+// coordinates.
 TEST(OpsMaskedIm2colForwardDevice, TrafficOfClippedWindows) {
   Case made = make(MLUOP_DTYPE_HALF, 10, 6, 7, 6);
   set_values(made, "mask_h_idx", std::vector<int32_t>{3, 0, 5, 6, 7, INT_MAX});
@@ -87,7 +88,8 @@ TEST(OpsMaskedIm2colForwardDevice, TrafficOfClippedWindows) {
   expect_tasks(made, 6, tasks);
 }
 
-// The query returns the feature and data_col, in whole cache lines, and the bytes that alignment may skip.
+// The query returns the bytes of the feature and data_col, in whole cache lines, and the bytes that alignment may
+// skip.
 TEST(OpsMaskedIm2colForwardDevice, WorkspaceSize) {
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   const auto size = [&](const Case& made) { return OperatorCall(handle, made).arguments.workspace_size; };

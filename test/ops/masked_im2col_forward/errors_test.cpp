@@ -1,4 +1,4 @@
-// What mluOpMaskedIm2colForward and its workspace query require of kernels and sizes.
+// Requirements of mluOpMaskedIm2colForward and its workspace query on kernels and sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ cases::Case make(int64_t masks = 20) {
                    {{"channels", 2}, {"height", 5}, {"width", 6}, {"mask_cnt", masks}});
 }
 
-// The rules that operator and query share.
+// The rules shared by the operator and its query.
 TEST(OpsMaskedIm2colForwardErrors, Sizes) {
   expect_errors(
       make(),
@@ -41,7 +41,7 @@ TEST(OpsMaskedIm2colForwardErrors, Sizes) {
       {.query = Query::kFails});
 }
 
-// Each tensor fits int64_t, the workspace does not.
+// The bytes of each tensor fit int64_t, the workspace does not.
 TEST(OpsMaskedIm2colForwardErrors, WorkspaceExceedsInt64) {
   constexpr int64_t kExtent = int64_t{1} << 30;
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
@@ -54,7 +54,7 @@ TEST(OpsMaskedIm2colForwardErrors, WorkspaceExceedsInt64) {
                                                  "scratch buffer data_col "));
 }
 
-// Without masks the call reads and writes nothing, and needs no workspace.
+// Without masks the call reads and writes no data, and needs no workspace.
 TEST(OpsMaskedIm2colForwardErrors, NoDataWithoutMasks) {
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);

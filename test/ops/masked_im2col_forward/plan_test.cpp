@@ -52,7 +52,7 @@ TEST(OpsMaskedIm2colForwardPlan, StreamsLargeOutputs) {
   EXPECT_TRUE(plan_of(args_of(4, 256, 100, 152, 4000, 3)).stream);
 }
 
-// Tiles are the largest that fit, from 1 KiB on, the smallest NRAM.
+// Tiles are the largest that fit NRAM, from 1 KiB, the smallest NRAM, on.
 TEST(OpsMaskedIm2colForwardPlan, LargestTilesThatFitNram) {
   constexpr int64_t kMaxTileMasks = 480;
   for (const int32_t element_size : {2, 4}) {

@@ -1,5 +1,5 @@
-// mluOpMaskedIm2colForward against the serial loop of its definition, bit for bit, at sizes that its kernels treat
-// apart. test/ops/contract_test.cpp has those of every operator.
+// mluOpMaskedIm2colForward against the serial loop of its definition, bit for bit, at sizes that its kernels
+// distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string name_of(const Sizes& s) {
          product_text({s.kernel_h, s.kernel_w}) + ", pad " + product_text({s.pad_h, s.pad_w});
 }
 
-// Windows inside the feature, across its edges and outside it; elements are any bits, NaN among them.
+// Windows inside the feature, across its edges and outside it; elements have any bits, NaN among them.
 Case make(mluOpDataType_t dtype, const Sizes& s) {
   return with_values(make_case("masked_im2col_forward", dtype,
                                {{"channels", s.channels},

@@ -41,7 +41,7 @@ TEST(OpsMsDeformAttn, WorkedExample) {
   ASSERT_EQ(backward.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   EXPECT_EQ(backward.floats("grad_value"), (std::vector<float>{1.5F + 4, 1.5F, 1.5F, 1.5F}));
   EXPECT_EQ(backward.floats("grad_attn_weight"), (std::vector<float>{8, 0.5F, 0}));
-  // At the corner, both derivatives are those of the pixel and zeros around it.
+  // At the corner, both derivatives are differences between the pixel and the zeros around it.
   EXPECT_EQ(backward.floats("grad_sampling_loc"), (std::vector<float>{36, 60, 16, 16, 0, 0}));
 }
 
@@ -79,7 +79,7 @@ TEST(OpsMsDeformAttnErrors, Levels) {
          {with_sizes(op, {{"q", 0}}), prefix + "sampling_loc dim 1 is 0, expected at least 1"}});
     expect_errors(
         make_case(op, MLUOP_DTYPE_FLOAT, {{"b", 4}}),
-        {{set("im2col_step", 3), "im2col_step is 3, expected a divisor of the 4 batches, or more than these"}});
+        {{set("im2col_step", 3), "im2col_step is 3, expected a divisor of the batch size 4, or a larger number"}});
   }
 }
 

@@ -54,8 +54,7 @@ TEST(OpsNmsErrors, BatchesAndClasses) {
        {all_of({set("mode", 0), set_shape("output", {240})}),
         "confidence has 2 batches and 3 classes, expected 1 of each in output mode 0"},
        {set("max_output_boxes", INT_MAX),
-        "output has 2 x 3 x 2147483647 rows, of batches, classes and max_output_size, expected fewer than "
-        "2^31",
+        "output has 2 x 3 x 2147483647 rows (batches x classes x max_output_size), expected fewer than 2^31",
         kNotSupported}},
       kQueryFails);
 }
@@ -148,7 +147,7 @@ TEST(OpsNmsErrors, Descriptor) {
   }
 }
 
-// A descriptor that is null, that is not set, and that a failing call leaves as it is.
+// A null descriptor, a descriptor that is not set, and a failing setter, which does not change the descriptor.
 TEST(OpsNmsErrors, UseOfTheDescriptor) {
   const Handle handle;
   const OperatorCall arguments(handle, make({{"n", 10}, {"max_output_size", 10}}));

@@ -25,7 +25,7 @@ using Sizes = std::map<std::string, int64_t>;
 
 constexpr float kMax = std::numeric_limits<float>::max();
 
-// A row for each box, and room for each in the output.
+// A case with a row for each box and room for each box in the output.
 Case make_boxes(const std::string& op, Sizes sizes, const std::vector<float>& boxes, size_t columns,
                 mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT) {
   const auto N = static_cast<int64_t>(boxes.size() / columns);
@@ -98,7 +98,7 @@ TEST(OpsNms, WorkedExamples) {
   }
 }
 
-// Rows, columns, and rows of several batches and classes, of which max_output_size are written.
+// Rows, columns, and rows of several batches and classes; the call writes at most max_output_size rows of each.
 TEST(OpsNms, OutputModes) {
   const auto run = [](Case made, const std::vector<float>& boxes, const std::vector<float>& confidence) {
     set_values(made, "boxes", boxes);
@@ -148,7 +148,7 @@ TEST(OpsNms, EachCombination) {
 TEST(OpsNms, Thresholds) {
   for (const double threshold : {0.0, -0.0, 0.25, 1.0, 2.0, -0.25, -1e30, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
     SCOPED_TRACE(threshold);
-    // Boxes of any numbers, and of places.
+    // Boxes with arbitrary numbers, and boxes at a few places.
     for (const int64_t places : {0, 1, 3}) {
       for (const int64_t planar : {0, 1}) {
         Case made = make_case("nms", MLUOP_DTYPE_FLOAT, {{"n", 200}, {"places", places}, {"planar", planar}});
@@ -191,7 +191,7 @@ const struct {
        const auto x = static_cast<float>(i) * 2;
        return std::vector<float>{x, 0, x + 1, 1};
      }},
-    // Each overlaps the next only.
+    // Each box overlaps only the next.
     {"chain",
      [](int64_t i) {
        const auto x = static_cast<float>(i) * 2;
@@ -202,7 +202,7 @@ const struct {
        const auto side = static_cast<float>(i + 1);
        return std::vector<float>{-side, -side, side, side};
      }},
-    // Areas and sides that are not finite.
+    // Areas and sides that overflow.
     {"huge",
      [](int64_t i) {
        const float side = i % 3 == 0 ? kMax : i % 3 == 1 ? kInfinity : 1;
@@ -210,7 +210,7 @@ const struct {
      }},
 };
 
-// Groups of 64 boxes less, and plus one; several chunks.
+// Numbers of boxes around multiples of 64; several chunks.
 TEST(OpsNms, Arrangements) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(3);
@@ -260,7 +260,7 @@ TEST(OpsNms, ThreeDimensions) {
   }
 }
 
-// The overlap of two turned boxes depends in its last bits on which one is kept.
+// The last bits of the overlap of two turned boxes depend on which box is kept.
 TEST(OpsNms, OrderOfAPair) {
   int found = 0;
   for (int32_t seed = 0; seed < 200; ++seed) {
@@ -277,7 +277,7 @@ TEST(OpsNms, OrderOfAPair) {
   EXPECT_GT(found, 0);
 }
 
-// Numbers of a 3-D box that make it overlap none, or overflow.
+// Numbers of a 3-D box that lead to no overlap or to an overflow.
 TEST(OpsNms, IrregularBoxes) {
   for (const float number : {kNan, kInfinity, -kInfinity, 0.0F, -1.0F, kMax, 0x1p-149F}) {
     for (size_t column = 0; column < 7; ++column) {

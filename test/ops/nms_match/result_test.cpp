@@ -1,5 +1,5 @@
-// mluOpOmpNmsMatch against the serial loop of its definition, at sizes and with values that its kernels treat
-// apart, and what it requires of its sizes. test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpNmsMatch against the serial loop of its definition, at sizes and with values that its kernels
+// distinguish, and requirements on its sizes. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,19 +31,19 @@ struct Example {
   std::vector<int32_t> members, group_sizes;
 };
 
-// Apart, by scores.
+// Separate boxes, by descending scores.
 const std::vector<float> kApart = {0, 0, 1, 1, 0.5F,  2, 0, 3, 1, kNan, 4, 0, 5, 1, 0.5F,
                                    6, 0, 7, 1, -0.0F, 8, 0, 9, 1, 0,    9, 0, 9, 1, kNan};
 
 const Example kExamples[] = {
-    // Box 1 takes boxes 3 and 0, whose IoU is the threshold; box 4 would be that of box 3.
+    // Box 1 takes boxes 3 and 0, whose IoU equals the threshold; box 4 would belong to box 3.
     {0.5F,
      {0, 0, 4, 2, 0.5F, 0, 0, 4, 1, 0.875F, 10, 0, 12, 2, 0.75F, 0, 0, 4, 2, 0.875F, 1, 0, 5, 2, 0.625F},
      {1, 3, 0, 2, 4},
      {3, 1, 1, 0, 0}},
     {0.5F, kApart, {1, 5, 0, 2, 3, 4}, {1, 1, 1, 1, 1, 1}},
     {kNan, kApart, {1, 5, 0, 2, 3, 4}, {1, 1, 1, 1, 1, 1}},
-    // Without overlap, but with an area.
+    // Boxes without overlap, but with an area.
     {0, kApart, {1, 5, 0, 2, 3, 4}, {6, 0, 0, 0, 0, 0}},
     // The IoU of boxes without area is 0.
     {0, {1, 1, 1, 1, 0.5F, 1, 1, 1, 1, 0.5F}, {0, 1}, {2, 0}},
@@ -65,7 +65,7 @@ TEST(OpsNmsMatch, WorkedExamples) {
   }
 }
 
-// Blocks, less and plus one; boxes apart and on one place.
+// Numbers of boxes around the size of a block; boxes apart and at one place.
 TEST(OpsNmsMatch, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
@@ -111,7 +111,7 @@ TEST(OpsNmsMatchErrors, Sizes) {
                 {.query = Query::kFails});
 }
 
-// Without boxes the call writes group_num and reads nothing: inputs and workspace may be null.
+// Without boxes the call writes group_num and reads no data: inputs and workspace may be null.
 TEST(OpsNmsMatchErrors, NoBoxes) {
   const Case made = make(0, 1);
   const Handle handle;

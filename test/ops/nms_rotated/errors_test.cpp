@@ -1,4 +1,4 @@
-// What mluOpNmsRotated and its workspace query require of the sizes.
+// Requirements of mluOpNmsRotated and its workspace query on the sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ Change without_data(const char* tensor) {
   return [=](OperatorCall& call) { call[tensor].data = nullptr; };
 }
 
-// The rules that operator and query share.
+// The rules shared by the operator and its query.
 TEST(OpsNmsRotatedErrors, Sizes) {
   expect_errors(make_case(kOp, MLUOP_DTYPE_FLOAT, {}),
                 {{set_shape("boxes", {100, 4}), "boxes dim 1 is 4, expected 5, or 6 with labels"},
@@ -25,7 +25,7 @@ TEST(OpsNmsRotatedErrors, Sizes) {
                 {.query = Query::kFails});
 }
 
-// Without boxes the call writes result_num and reads nothing.
+// Without boxes the call writes result_num and reads no data.
 TEST(OpsNmsRotatedErrors, NoBoxes) {
   const cases::Case made = make_case(kOp, MLUOP_DTYPE_FLOAT, {{"n", 0}});
   const Handle handle;

@@ -1,4 +1,4 @@
-// mluOpNmsRotated on boxes of which the definition says what is kept, and against its oracle.
+// mluOpNmsRotated on boxes whose selection follows from the definition, and against its oracle.
 // test/ops/contract_test.cpp has random boxes.
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST(OpsNmsRotated, Thresholds) {
     float iou_threshold;
     bool is_kept;
   } kTable[] = {
-      // IoU 1/2, 1 and 0. It suppresses if it is greater.
+      // IoU 1/2, 1 and 0. A box suppresses another if the IoU is greater than the threshold.
       {half, 0.5F, true},
       {half, below_half, false},
       {box, 1, true},
@@ -81,7 +81,7 @@ TEST(OpsNmsRotated, Thresholds) {
       {apart, -kInfinity, false},
       {box, kNan, true},
       {apart, kNan, true},
-      // Boxes that overlap no other: IoU 0, or NaN.
+      // Boxes without overlap: the IoU is 0 or NaN.
       {not_finite, 0, true},
       {not_finite, -1, false},
       {without_width, 0, true},
@@ -105,7 +105,7 @@ Boxes disjoint_boxes(size_t count) {
   return boxes;
 }
 
-// Ties go to the lower index, also of zeros with both signs and of NaN.
+// Ties go to the lower index, also between zeros of both signs and between NaN.
 TEST(OpsNmsRotated, ScoreOrder) {
   const float negative_nan = -kNan;
   const struct {
@@ -125,7 +125,7 @@ TEST(OpsNmsRotated, ScoreOrder) {
   }
 }
 
-// Blocks of boxes, less and plus one.
+// Numbers of boxes around the size of a block.
 TEST(OpsNmsRotated, Arrangements) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
@@ -133,7 +133,7 @@ TEST(OpsNmsRotated, Arrangements) {
     SCOPED_TRACE(count);
     Indices all(count), every_second;
     std::iota(all.begin(), all.end(), 0);
-    // Each box overlaps the next one alone.
+    // Each box overlaps only the next one.
     Boxes chain;
     for (size_t i = 0; i < count; ++i) {
       chain.push_back({static_cast<float>(i), 0, 1.5F, 1, 0});
@@ -159,7 +159,7 @@ TEST(OpsNmsRotated, Arrangements) {
   }
 }
 
-// A box suppresses one of the same rectangle, whatever its numbers are.
+// A box suppresses another box with the same rectangle, in any parametrization.
 TEST(OpsNmsRotated, SameRectangles) {
   for (const auto& [name, other] : kSameRectangles) {
     SCOPED_TRACE(name);

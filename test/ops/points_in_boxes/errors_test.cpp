@@ -1,4 +1,4 @@
-// What the operators of points in boxes require of their sizes.
+// Requirements of the operators of points in boxes on their sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ TEST(OpsPointsInBoxesErrors, BoxCount) {
   }
 }
 
-// The output has no elements, or is unchanged: nothing is read.
+// The output has no elements or does not change: the call reads no data.
 TEST(OpsPointsInBoxesErrors, NothingToDo) {
   for (const char* op : {kFirst, kPart, kAll}) {
     for (const char* size : {"b", "m", "t"}) {

@@ -1,5 +1,5 @@
-// The operators of points in boxes: points whose boxes are known, and those at faces, where rounding decides,
-// against the serial loop of the definition. test/ops/contract_test.cpp has those of every operator.
+// The operators of points in boxes: points whose boxes are known, and points at faces, where rounding decides,
+// against the serial loop of the definition. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,7 +49,7 @@ std::vector<int32_t> results(const char* op, const std::vector<Point>& points, c
   return call.int32s(call.op().tensors[2].id);
 }
 
-// Whether the box contains the point by the rule of MLU-OPS, and by that of mmcv.
+// Whether the box contains the point by the rule of MLU-OPS, and by the rule of mmcv.
 struct Example {
   Box box;
   Point point;
@@ -59,7 +59,8 @@ struct Example {
 constexpr Box kTurned = {10, 5, -1, 4, 2, 1.5F, kPi / 6}, kBox = {0, 0, 0, 4, 2, 2, 0};
 
 const Example kExamples[] = {
-    // The center of the bottom face, of the top face, and below: z is that of the center, or of the bottom.
+    // Points at the center of the bottom face, at the center of the top face, and below: z is the z of the box's
+    // center, or of its bottom.
     {kTurned, {10, 5, -1}, true, true},
     {kTurned, {10, 5, 0.5F}, false, true},
     {kTurned, {10, 5, -1.5F}, true, false},
@@ -67,7 +68,7 @@ const Example kExamples[] = {
     {kTurned, {11.7F, 6, -0.5F}, true, true},
     {kTurned, {11.733F, 6, -0.5F}, false, false},
     {kTurned, {9.5F, 5.866F, -0.5F}, true, true},
-    // The sides are 1e-5 longer, or open.
+    // The sides are 1e-5 longer, or open intervals.
     {kBox, {2, 0, 1}, true, false},
     {kBox, {0, -1, 1}, true, false},
     {kBox, {2.000005F, 0, 0.5F}, true, false},
@@ -114,7 +115,7 @@ TEST(OpsPointsInBoxes, FirstOfSeveral) {
   EXPECT_EQ(results("points_in_boxes_all", points, boxes), (std::vector<int32_t>{1, 1, 0, 1, 1, 0, 0, 0}));
 }
 
-// Groups of points and of boxes, less and plus one.
+// Numbers of points and of boxes around the size of a group.
 TEST(OpsPointsInBoxes, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
@@ -130,8 +131,8 @@ TEST(OpsPointsInBoxes, HostileSizes) {
   }
 }
 
-// Points on the corners and on the faces of boxes at any yaw, at coordinates and sides of any size, one float to
-// each side of where they are: the bounds of the boxes cut none off.
+// Points on the corners and on the faces of boxes at any yaw, at coordinates and sides of any size, and one float
+// to each side: the bounds of the boxes exclude none of them.
 TEST(OpsPointsInBoxes, Faces) {
   MLUOP_LABELS(kNotEmulated);
   std::vector<Box> boxes;
@@ -154,7 +155,7 @@ TEST(OpsPointsInBoxes, Faces) {
   for (const char* op : kOps) expect_oracle(make(op, points, boxes));
 }
 
-// The center of the height is rounded, far from 0.
+// The center of the height is rounded if the box is far from 0.
 TEST(OpsPointsInBoxes, RoundedHeights) {
   std::vector<Box> boxes;
   std::vector<Point> points;

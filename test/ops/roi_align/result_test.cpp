@@ -54,7 +54,7 @@ float pooled(const Case& made, const char* output = "output") {
 
 TEST(OpsRoiAlign, WorkedExample) {
   for (const auto dtype : kFloatingDtypes) {
-    // Samples at 1 and 2 of both axes if the box is not aligned, else at 0.5 and 1.5.
+    // Samples at 1 and 2 of both axes if the box is not aligned, otherwise at 0.5 and 1.5.
     EXPECT_EQ(pooled(make_example(dtype, {0, 0.5F, 0.5F, 2.5F, 2.5F}, 1, 0)), 7.5F);
     EXPECT_EQ(pooled(make_example(dtype, {0, 0.5F, 0.5F, 2.5F, 2.5F}, 1, 1)), 5);
     const Case made = make_example(dtype, {0, 0.5F, 0.5F, 2.5F, 2.5F}, 0, 0);
@@ -64,7 +64,7 @@ TEST(OpsRoiAlign, WorkedExample) {
   }
 }
 
-// Samples at -1 and 0, which are both in the first row and column, and samples that are in none.
+// Samples at -1 and 0, which both are in the first row and column, and samples outside the image.
 TEST(OpsRoiAlign, Borders) {
   EXPECT_EQ(pooled(make_example(MLUOP_DTYPE_FLOAT, {0, -1.5F, -1.5F, 0.5F, 0.5F}, 1, 0)), 0);
   EXPECT_EQ(pooled(make_example(MLUOP_DTYPE_FLOAT, {0, 3.5F, 0.5F, 5.5F, 2.5F}, 1, 0)), (7 + 11) / 4.0F);
@@ -86,7 +86,7 @@ TEST(OpsRoiAlign, BoxesWithoutSamples) {
   }
 }
 
-// Sizes whose samples nobody would enumerate.
+// Sizes with too many samples to enumerate.
 TEST(OpsRoiAlign, HugeBoxes) {
   for (const int64_t pool_mode : {0, 1}) {
     for (const float size : {1e6F, 1e30F, kInfinity}) {
@@ -119,7 +119,7 @@ TEST(OpsRoiAlign, Oracle) {
   }
 }
 
-// Means of finite pixels are finite, whatever their sums are: scaled pixels give scaled means.
+// Means of finite pixels are finite for any sums: scaled pixels give scaled means.
 TEST(OpsRoiAlign, LargePixels) {
   constexpr float kScale = 0x1p-20F, kLargest = std::numeric_limits<float>::max();
   for (const int64_t nchw : {0, 1}) {
@@ -170,7 +170,7 @@ T sample_of(const std::vector<float>& image, int64_t H, int64_t W, float y, floa
          term(of_bottom * of_left, bottom, left) + term(of_bottom * of_right, bottom, right);
 }
 
-// Which sample of the only bin of a box is the maximum: of equal ones, the first.
+// The index of the sample that is the maximum of the only bin of a box: the first of equal samples.
 template <class T>
 std::pair<float, float> argmax_of(const std::vector<float>& image, int64_t H, int64_t W, const float* box,
                                   int ratio) {
@@ -189,8 +189,8 @@ std::pair<float, float> argmax_of(const std::vector<float>& image, int64_t H, in
   return found;
 }
 
-// Of samples that are equal in fp32, the first is the maximum. In double, others are: rounding errors make samples
-// equal, and equal samples differ.
+// The first of samples that are equal in fp32 is the maximum. In double, others may be the maximum: rounding
+// errors make samples equal, and equal samples differ.
 TEST(OpsRoiAlign, MaximaAreTheFirstInFp32) {
   MLUOP_LABELS(kNotEmulated);
   constexpr int64_t kBoxes = 100000, kSide = 8;
@@ -306,7 +306,7 @@ TEST(OpsRoiAlignErrors, Descriptor) {
   };
   EXPECT_EQ(run(nullptr), kBadParam);
   EXPECT_EQ(run(desc), kBadParam);
-  // A call that fails leaves the descriptor as it is.
+  // A call that fails does not change the descriptor.
   EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 3, 2, 3, 1, 0, true), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 7, 7, 0, 1, 2, true), kBadParam);
   EXPECT_EQ(run(desc), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();

@@ -1,4 +1,4 @@
-// What the operators of RoI-aware pooling require of their scalars and of the points of voxels, and their
+// Requirements of the operators of RoI-aware pooling on their scalars and on the points of voxels, and their
 // deprecated names.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,8 @@ TEST(OpsRoiawarePool3dErrors, Scalars) {
                   "grad_in dim 0 is 2147483648, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED}});
 }
 
-// Voxels are [2, 2, 3, 4]: element i of argmax is channel i % 3 of voxel i / 3. The first of several is named.
+// Voxels are [2, 2, 3, 4]: element i of argmax is channel i % 3 of voxel i / 3. The message names the first of
+// several bad elements.
 TEST(OpsRoiawarePool3dErrors, Maxima) {
   const auto argmax = [](size_t i, double value) { return set_element("argmax", i, value); };
   expect_errors(make(kBackward), {{argmax(0, -2), "argmax[0, 0, 0, 0, 0] is -2, expected -1 to 49"},
@@ -61,7 +62,7 @@ TEST(OpsRoiawarePool3dErrors, Lists) {
                   "pts_idx_of_voxels[0, 0, 0, 1, 2] is 50, expected 0 to 49"}});
 }
 
-// Each argument reaches its parameter.
+// Each argument is passed to the right parameter.
 TEST(OpsRoiawarePool3dErrors, DeprecatedNames) {
   const Handle handle;
   OperatorCall forward(handle, make(kForward)), backward(handle, make(kBackward));
@@ -95,7 +96,7 @@ TEST(OpsRoiawarePool3dErrors, DeprecatedNames) {
       MLUOP_STATUS_BAD_PARAM, "[mluOpGetRoiawarePool3dForwardWorkspaceSize] rois dim 1 is 3, expected 7");
 }
 
-// The query knows its descriptors only.
+// The query uses only descriptors.
 TEST(OpsRoiawarePool3dErrors, Query) {
   for (const auto& [tensor, dims, message] :
        {std::tuple{"rois", cases::Dims{0, 7}, "rois dim 0 is 0, expected at least 1"},

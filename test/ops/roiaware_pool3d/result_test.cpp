@@ -1,5 +1,5 @@
 // RoI-aware pooling: points whose voxels are known, maxima and means of few points, and generated scenes against
-// the serial loops of the definition. test/ops/contract_test.cpp has what holds for every operator.
+// the serial loops of the definition. test/ops/contract_test.cpp has the rules of every operator.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -102,7 +102,8 @@ TEST(OpsRoiawarePool3dForward, SpecialFeatures) {
   EXPECT_EQ(mean.features[6], -kInfinity);
 }
 
-// Voxel 0 along each axis whose position is NaN: a height of NaN is inside, sides may be infinite.
+// The index along an axis is 0 if the position is NaN: a point with a height of NaN is inside, sides may be
+// infinite.
 TEST(OpsRoiawarePool3dForward, PositionsThatAreNan) {
   const Pooled height(make(kMax, kUnit, {0.5F, 0.5F, kNan}, {1}));
   EXPECT_EQ(height.of_voxel(1, 1, 0), (std::vector<int32_t>{1, 0, 0, 0}));
@@ -113,7 +114,8 @@ TEST(OpsRoiawarePool3dForward, PositionsThatAreNan) {
 TEST(OpsRoiawarePool3dForward, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
-  // Groups of points and of their bounds, less and plus one; no room for points; more voxels than 8 bits number.
+  // Numbers of points around groups and around the groups of their bounds; no room for points; more voxels than 8
+  // bits can number.
   const Sizes rows[] = {{{"n", 127}},  {{"n", 128}},          {{"n", 129}},           {{"n", 8192}},
                         {{"n", 8193}}, {{"r", 65}, {"p", 1}}, {{"x", 300}, {"y", 1}}, {{"z", 257}, {"p", 2}}};
   for (const mluOpDataType_t dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF}) {
@@ -127,7 +129,7 @@ TEST(OpsRoiawarePool3dForward, HostileSizes) {
   }
 }
 
-// Outputs that bypass the caches, from any address.
+// Outputs written past the caches, at any address.
 TEST(OpsRoiawarePool3dForward, LargeOutputs) {
   MLUOP_LABELS(kNotEmulated);
   const Sizes sizes = {{"r", 40}, {"n", 2000}, {"c", 13}, {"x", 9}, {"y", 8}, {"z", 8}, {"p", 120}};
@@ -174,7 +176,7 @@ TEST(OpsRoiawarePool3dBackward, WorkedExamples) {
   EXPECT_EQ(gradient(make_backward(kMean, {0, 9, 9, 0, 9, 9}, {0, 0, 0, 0})), std::vector<float>(6));
 }
 
-// A point that all voxels name, and more points than vectors and words of voxels have.
+// A point in the lists of all voxels, and more points than vectors and words of voxels have.
 TEST(OpsRoiawarePool3dBackward, ManyThreads) {
   MLUOP_LABELS(kManyThreads);
   for (const Method method : {kMax, kMean}) {

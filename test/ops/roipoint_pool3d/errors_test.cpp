@@ -1,4 +1,4 @@
-// What mluOpRoiPointPool3d and its workspace query require of their scalars.
+// Requirements of mluOpRoiPointPool3d and its workspace query on their scalars.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +19,7 @@ cases::Case make(const std::map<std::string, int64_t>& sizes = {}) {
   return make_case("roipoint_pool3d", MLUOP_DTYPE_FLOAT, all);
 }
 
-// No size may be 0.
+// Sizes of 0 are errors.
 TEST(OpsRoipointPool3dErrors, EmptyTensors) {
   const std::pair<const char*, const char*> rows[] = {{"b", "points dim 0"},
                                                       {"n", "points dim 1"},
@@ -32,7 +32,7 @@ TEST(OpsRoipointPool3dErrors, EmptyTensors) {
   }
 }
 
-// The scalars that the descriptors state, too: operator and query.
+// Scalars that also follow from the descriptors: operator and query.
 TEST(OpsRoipointPool3dErrors, Scalars) {
   const Handle handle;
   OperatorCall call(handle, make());

@@ -1,5 +1,5 @@
-// RoI-point pooling: samples that are known, and generated scenes against the serial loop of the definition.
-// test/ops/contract_test.cpp has what holds for every operator.
+// RoI-point pooling: known samples, and generated scenes against the serial loop of the definition.
+// test/ops/contract_test.cpp has the rules of every operator.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 using Sizes = std::map<std::string, int64_t>;
 
-// Three points, two of them in the first box, all in the second, none in the third; samples of each.
+// Three points: two of them in the first box, all in the second, none in the third; the samples of each box.
 TEST(OpsRoipointPool3d, Samples) {
   const Sizes sizes = {{"b", 1}, {"n", 3}, {"m", 3}, {"c", 1}, {"s", 2}};
   for (const int64_t S : {1, 2, 3, 5}) {
@@ -52,7 +52,8 @@ TEST(OpsRoipointPool3d, Samples) {
 TEST(OpsRoipointPool3d, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
-  // Groups of points, of their bounds and of rows that are written together, less and plus one.
+  // Numbers of points around groups, around the groups of their bounds, and around the rows that are written
+  // together.
   const Sizes rows[] = {{{"n", 127}},  {{"n", 128}, {"s", 15}}, {{"n", 129}, {"s", 16}}, {{"n", 8192}, {"s", 17}},
                         {{"n", 8193}}, {{"m", 65}, {"s", 1}},   {{"c", 1}, {"s", 400}}};
   for (const mluOpDataType_t dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF}) {
@@ -64,7 +65,7 @@ TEST(OpsRoipointPool3d, HostileSizes) {
   }
 }
 
-// Outputs that bypass the caches, from any address.
+// Outputs written past the caches, at any address.
 TEST(OpsRoipointPool3d, LargeOutputs) {
   MLUOP_LABELS(kNotEmulated);
   for (const mluOpDataType_t dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF}) {

@@ -1,4 +1,4 @@
-// What mluOpOmpSoftNms and its workspace query require of scalars and sizes.
+// Requirements of mluOpOmpSoftNms and its workspace query on scalars and sizes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ TEST(OpsSoftNmsErrors, ScalarsAndSizes) {
                 {.query = Query::kFails});
 }
 
-// Without boxes the call writes result_num and reads nothing: inputs and workspace may be null.
+// Without boxes the call writes result_num and reads no data: inputs and workspace may be null.
 TEST(OpsSoftNmsErrors, NoBoxes) {
   const cases::Case made = make_case(kOp, MLUOP_DTYPE_FLOAT, {{"n", 0}});
   const Handle handle;

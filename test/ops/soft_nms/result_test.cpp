@@ -1,5 +1,5 @@
 // mluOpOmpSoftNms against the serial loop of its definition, bit for bit, at sizes and with values that its
-// kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// kernels distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,15 +28,15 @@ struct Example {
   int method;
   std::vector<float> boxes, scores;
   float min_score;
-  std::vector<float> dets;  // of the boxes that are chosen
+  std::vector<float> dets;  // of the chosen boxes
   std::vector<int32_t> inds;
 };
 
-// Four boxes that share no place.
+// Four disjoint boxes.
 const std::vector<float> kApart = {0, 0, 1, 1, 2, 0, 3, 1, 4, 0, 5, 1, 6, 0, 7, 1};
 
 const Example kExamples[] = {
-    // IoU 0.5, which is the threshold, and 0.
+    // IoU 0.5, which equals the threshold, and 0.
     {MLUOP_OMP_SOFT_NMS_NAIVE,
      {0, 0, 4, 2, 0, 0, 4, 1, 8, 0, 9, 1},
      {0.75F, 0.5F, 0.25F},
@@ -56,23 +56,23 @@ const Example kExamples[] = {
      0.625F,
      {0, 0, 4, 2, 1, 8, 0, 9, 1, 1},
      {0, 2}},
-    // The first box takes the place of the chosen one, behind an equal one.
+    // The first box moves to the index of the chosen box, behind a box with an equal score.
     {MLUOP_OMP_SOFT_NMS_LINEAR,
      {kApart.begin(), kApart.begin() + 12},
      {0.5F, 0.5F, 1},
      0,
      {4, 0, 5, 1, 1, 2, 0, 3, 1, 0.5F, 0, 0, 1, 1, 0.5F},
      {2, 1, 0}},
-    // The last box takes the place of a dropped one, before an equal one.
+    // The last box moves to the index of a dropped box, before a box with an equal score.
     {MLUOP_OMP_SOFT_NMS_LINEAR,
      kApart,
      {1, 0.25F, 0.5F, 0.5F},
      0.375F,
      {0, 0, 1, 1, 1, 6, 0, 7, 1, 0.5F, 4, 0, 5, 1, 0.5F},
      {0, 3, 2}},
-    // The first box is chosen in any case.
+    // The first box is always chosen.
     {MLUOP_OMP_SOFT_NMS_LINEAR, {0, 0, 1, 1, 2, 0, 3, 1}, {0.25F, 0.125F}, 0.375F, {0, 0, 1, 1, 0.25F}, {0}},
-    // NaN is chosen where it is the first.
+    // A NaN score is chosen if it is the first.
     {MLUOP_OMP_SOFT_NMS_LINEAR,
      {kApart.begin(), kApart.begin() + 12},
      {kNan, 0.5F, 1},
@@ -110,7 +110,7 @@ TEST(OpsSoftNms, WorkedExamples) {
   }
 }
 
-// Vectors and chunks, less and plus one.
+// Numbers of boxes around the sizes of vectors and chunks.
 TEST(OpsSoftNms, HostileSizes) {
   constexpr int64_t kChunk = soft_nms::native::Candidates::kChunkBoxes;
   for (const int64_t N : {int64_t{1}, int64_t{2}, int64_t{15}, int64_t{16}, int64_t{17}, int64_t{63}, int64_t{64},
@@ -165,7 +165,7 @@ TEST(OpsSoftNms, Values) {
   }
 }
 
-// A launch for each of the first steps.
+// Each of the first steps has a launch.
 TEST(OpsSoftNms, ThreadCounts) {
   MLUOP_LABELS(kManyThreads);
   for (const int method : kMethods) {

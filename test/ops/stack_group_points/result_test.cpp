@@ -1,5 +1,5 @@
-// The operators of stack group points: an example of their definitions, sizes that their kernels treat apart, and
-// what they require of counts and indices. test/ops/contract_test.cpp has the tests of every operator.
+// The operators of stack group points: an example of their definitions, sizes that their kernels distinguish, and
+// requirements on counts and indices. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -63,7 +63,7 @@ TEST(OpsStackGroupPoints, HostileSizes) {
   }
 }
 
-// Outputs that bypass the caches.
+// Outputs written past the caches.
 TEST(OpsStackGroupPoints, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
@@ -91,7 +91,7 @@ TEST(OpsStackGroupPointsErrors, CountsAndIndices) {
   }
 }
 
-// A call that writes nothing reads nothing.
+// A call without outputs reads no data.
 TEST(OpsStackGroupPointsErrors, NothingToDo) {
   for (const char* op : {kForward, kBackward}) {
     const Handle handle;

@@ -50,7 +50,7 @@ TEST(OpsThreeInterpolateBackwardDevice, TilesOfCase4) {
   }
 }
 
-// The search of the document, one multiple of `unit` after the other.
+// The search of the document, which tries the multiples of `unit` one after the other.
 int64_t search_features(int64_t B, int64_t M, int64_t max, int64_t unit, int task_dim) {
   const auto rounds = [&](int64_t features) {
     const int64_t items = B * ((M + features - 1) / features);
@@ -95,7 +95,7 @@ TEST(OpsThreeInterpolateBackwardDevice, TilesFitNram) {
           SCOPED_TRACE(product_text({s.B, s.C, s.N, s.M, task_dim, static_cast<int64_t>(kib)}));
           const Tiling tiling = plan_of(s, dtype, kib).tiling;
           const int64_t element = dtype == MLUOP_DTYPE_FLOAT ? 4 : 2;
-          // A tile of multiples of 128 bytes needs 18,432 bytes in float and 36,096 in half.
+          // A tile whose channels are a multiple of 128 bytes needs 18,432 bytes in float and 36,096 in half.
           const int64_t unit = (kib >= (element == 4 ? 18 : 36) ? 128 : 64) / element;
           for (const int64_t extent : extents_of(tiling)) {
             EXPECT_GT(extent, 0);
@@ -108,7 +108,7 @@ TEST(OpsThreeInterpolateBackwardDevice, TilesFitNram) {
   }
 }
 
-// The bytes that a task loads and stores by the formulas of the document, for elements of these bytes.
+// The bytes that a task loads and stores by the formulas of the document, for the given element size.
 struct Traffic {
   int64_t tiles, loaded, stored;
   bool operator==(const Traffic&) const = default;

@@ -1,4 +1,4 @@
-// The plan of mluOpThreeInterpolateBackward: grouping, tiles, and where outputs and points are in memory.
+// The plan of mluOpThreeInterpolateBackward: grouping, tiles, and the placement of outputs and points in memory.
 #include <gtest/gtest.h>
 
 #include "core/caches.h"
@@ -33,7 +33,8 @@ TEST(OpsThreeInterpolateBackwardPlan, GroupsManyChannelsOfFewFeatures) {
   EXPECT_FALSE(plan_of(16, 1024, 4096, 64).grouped);  // larger than the caches
 }
 
-// The most channels with which a call of 16 x 1024 points and 16 x 256 features moves less than `bytes`.
+// The largest number of channels with which a call of 16 x 1024 points and 16 x 256 features moves less than
+// `bytes`.
 int64_t channels_below(int64_t bytes) {
   constexpr int64_t kIndexBytes = 16 * 1024 * 3 * 8;
   constexpr int64_t kChannelBytes = 16 * (1024 + 256) * 4;

@@ -1,5 +1,5 @@
-// mluOpThreeInterpolateBackward against its definition, at sizes and with values that its kernels treat apart.
-// test/ops/contract_test.cpp has those of every operator.
+// mluOpThreeInterpolateBackward against its definition, at sizes and with values that its kernels distinguish.
+// test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ constexpr BackwardSizes kHostileSizes[] = {
     {4, 40, 1001, 203},   // many work items
     {1, 9, 20001, 2003},  // few work items: tasks share the features
     // The sums of a single channel accumulate in the output in fp32, and each row is cleared during the additions
-    // to the previous one. In half, and if tasks share the features of a batch, the sums accumulate in NRAM.
+    // to the previous row. In half, and if tasks share the features of a batch, the sums accumulate in NRAM.
     {16, 1, 128, 1024},
     {9, 1, 65, 33},
     {1, 1, 300, 20001},
@@ -64,7 +64,7 @@ TEST(OpsThreeInterpolateBackward, HostileSizes) {
   }
 }
 
-// The first and the last features are in no pair; all pairs of a tile have one feature.
+// The first and the last features have no pair; all pairs of a tile have one feature.
 TEST(OpsThreeInterpolateBackward, GroupedUnevenly) {
   for (const auto dtype : kFloatingDtypes) {
     Case made = make_backward(dtype, {2, 50, 400, 40});
@@ -75,7 +75,7 @@ TEST(OpsThreeInterpolateBackward, GroupedUnevenly) {
   }
 }
 
-// Outputs large enough for nontemporal stores, and in fp32 for software prefetch.
+// Outputs large enough for nontemporal stores, in fp32 also for software prefetch.
 TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
@@ -162,7 +162,7 @@ void expect_bits(const Case& made, const std::vector<float>& expected) {
   }
 }
 
-// Weight 0 times infinity is NaN, in the features of that point and in no others.
+// Weight 0 times infinity is NaN, only in the features of that point.
 TEST(OpsThreeInterpolateBackward, InfinityOfWeightZero) {
   for (const auto dtype : kFloatingDtypes) {
     expect_bits(one_channel(dtype, 4, {kInfinity, 1}, {0, 1, 1, 2, 2, 2}, {1, 0, 0, 1, 1, 1}),

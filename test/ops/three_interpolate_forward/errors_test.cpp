@@ -1,4 +1,4 @@
-// What mluOpThreeInterpolateForward and mluOpThreeInterpolateBackward require of their indices and sizes.
+// Requirements of mluOpThreeInterpolateForward and mluOpThreeInterpolateBackward on their indices and sizes.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -45,7 +45,7 @@ TEST(OpsThreeInterpolateErrors, IndicesOutOfRange) {
   MLUOP_LABELS(kSlow);
   const auto put = [](size_t i, int32_t index) { return set_element("indices", i, index); };
   for (const Interpolation& interpolation : kInterpolations) {
-    // With features that are not packed and packed, and pairs that are not grouped and grouped.
+    // Features that are not packed and packed, and pairs that are not grouped and grouped.
     for (const int64_t channels : {1, 50}) {
       const cases::Case made = interpolation.make({{"b", 3}, {"c", channels}, {"m", 9}, {"n", 5000}});
       for (const int count : {1, 3, 64}) {
@@ -84,7 +84,7 @@ TEST(OpsThreeInterpolateErrors, FeaturesOfThe200Series) {
   }
 }
 
-// Each tensor fits int64_t, their sum does not.
+// The bytes of each tensor fit int64_t, the sum does not.
 TEST(OpsThreeInterpolateErrors, BytesExceedInt64) {
   const Interpolation& forward = kInterpolations[0];
   const auto output_far_away = [](OperatorCall& call) {

@@ -1,5 +1,5 @@
-// mluOpThreeInterpolateForward against its definition, at sizes and with values that its kernels treat apart.
-// test/ops/contract_test.cpp has those of every operator.
+// mluOpThreeInterpolateForward against its definition, at sizes and with values that its kernels distinguish.
+// test/ops/contract_test.cpp has the tests of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST(OpsThreeInterpolateForward, HostileSizes) {
   }
 }
 
-// Outputs large enough for nontemporal stores: of the packed kernel, and of the direct kernel.
+// Outputs large enough for nontemporal stores of the packed kernel and of the direct kernel.
 TEST(OpsThreeInterpolateForward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
@@ -112,7 +112,7 @@ std::vector<float> output_of(const Case& made) {
   return call.floats("output");
 }
 
-// The output of one point with weights of 1, whose neighbors are these features.
+// The output of one point with these features as neighbors and weights of 1.
 float sum_of(mluOpDataType_t dtype, const std::vector<float>& features, const std::vector<int32_t>& indices) {
   Case made = make_forward(dtype, {1, 1, static_cast<int64_t>(features.size()), 1});
   set_values(made, "features", features);

@@ -1,4 +1,4 @@
-// What mluOpThreeNNForward and its workspace query require of sizes.
+// Requirements of mluOpThreeNNForward and its workspace query on sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TEST(OpsThreeNNForwardErrors, Sizes) {
                                {with_sizes(kOp, {{"n", 0}}), "unknown dim 1 is 0, expected at least 1"}});
 }
 
-// What the query checks of the known points.
+// Checks of the known points in the query.
 TEST(OpsThreeNNForwardErrors, Query) {
   const struct {
     Descriptor known;

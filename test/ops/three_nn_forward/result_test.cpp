@@ -1,5 +1,5 @@
 // mluOpThreeNNForward against the serial loop of its definition, bit for bit, at sizes and with values that its
-// kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// kernels distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,8 @@ TEST(OpsThreeNNForward, HostileSizes) {
       {70, 1, 9},
       {1, 5000, 3},
       {3, 1001, 203},
-      // Around the smallest tree, whole blocks and nodes, another number of cells, and a chunk of points.
+      // Numbers of points around the smallest tree, around whole blocks and nodes, another number of cells, and a
+      // chunk.
       {2, 37, kTree - 1},
       {2, 37, kTree},
       {2, 37, kTree + 1},
@@ -63,7 +64,7 @@ TEST(OpsThreeNNForward, HostileSizes) {
   });
 }
 
-// Tasks share the chunks of points of which trees are made.
+// Tasks share the chunks of points from which trees are built.
 TEST(OpsThreeNNForward, TreesOfSeveralChunks) {
   MLUOP_LABELS(kNotEmulated);
   for (const auto dtype : kFloatingDtypes) expect_oracle_everywhere(make(dtype, {2, 501, 9001}));
@@ -75,7 +76,7 @@ TEST(OpsThreeNNForward, SmallNram) {
   for (const auto dtype : kFloatingDtypes) expect_oracle(make(dtype, {2, 400, kTree}));
 }
 
-// The workspace suffices for every number of threads, also those set after the query.
+// The workspace suffices for every number of threads, including numbers set after the query.
 TEST(OpsThreeNNForward, WorkspaceOfFewerThreads) {
   MLUOP_LABELS(kNotEmulated);
   const Case made = make(MLUOP_DTYPE_HALF, {2, 400, kTree * 3});
@@ -131,7 +132,7 @@ TEST(OpsThreeNNForward, TiesGoToTheLowerIndex) {
   }
 }
 
-// Squares below the least subnormal number are 0, and subnormal ones are kept.
+// Squares below the least subnormal number are 0; subnormal squares are kept.
 TEST(OpsThreeNNForward, Subnormals) {
   for (const int64_t M : {int64_t{4}, kTree}) {
     std::vector<float> known = {0x1p-70F, 0, 0, 0x1p-80F, 0, 0, 0, 0x1p-140F, 0, 0, 0, 0};

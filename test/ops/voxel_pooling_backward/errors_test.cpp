@@ -1,4 +1,4 @@
-// What mluOpOmpVoxelPoolingBackward requires of its sizes and of the values of pos_memo.
+// Requirements of mluOpOmpVoxelPoolingBackward on its sizes and the values of pos_memo.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -26,7 +26,7 @@ Change memo(size_t point, int32_t b, int32_t y, int32_t x) {
                  set_element("pos_memo", point * 3 + 2, x)});
 }
 
-// In vectors and in the points after them.
+// Bad values within vectors and in the remaining points.
 TEST(OpsVoxelPoolingBackwardErrors, PosMemo) {
   expect_errors(valid_case(), {
                                   {memo(0, 2, 0, 0), "pos_memo[0, 0, 0] is 2, expected -1 to 1"},
@@ -42,7 +42,7 @@ TEST(OpsVoxelPoolingBackwardErrors, PosMemo) {
                                   {memo(21, -1, -1, 0), "pos_memo[0, 21, 2] is 0, expected -1"},
                                   {memo(99, -1, -1, 3), "pos_memo[1, 49, 2] is 3, expected -1"},
                                   {memo(5, -1, -2, -1), "pos_memo[0, 5, 1] is -2, expected -1"},
-                                  // The first of several.
+                                  // The message names the first of several bad points.
                                   {all_of({memo(60, 7, 0, 0), memo(10, 0, 0, 9), memo(11, 9, 0, 0)}),
                                    "pos_memo[0, 10, 2] is 9, expected 0 to 4"},
                               });
@@ -55,7 +55,7 @@ TEST(OpsVoxelPoolingBackwardErrors, CellsOfAnEmptyGrid) {
   }
 }
 
-// The first of two bad points in a call of several tasks: the second is in the last task.
+// The call of several tasks names the first of two bad points; the second is in the last task.
 TEST(OpsVoxelPoolingBackwardErrors, PosMemoOfSeveralTasks) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);

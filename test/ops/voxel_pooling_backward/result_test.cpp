@@ -1,5 +1,5 @@
 // mluOpOmpVoxelPoolingBackward against the serial loop of its definition, bit for bit, at sizes that its kernels
-// treat apart. test/ops/contract_test.cpp has those of every operator.
+// distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -18,8 +18,8 @@ namespace {
 
 using cases::Case;
 
-// batch_size, num_points, num_channels, num_voxel_x, num_voxel_y. Elements of any bits, NaN among them. One point
-// in four has no cell, the others any, also of another batch.
+// Sizes: batch_size, num_points, num_channels, num_voxel_x, num_voxel_y. Elements have any bits, NaN among them.
+// One point in four has no cell, the others have any cell, also of another batch.
 Case make(mluOpDataType_t dtype, const std::vector<int64_t>& sizes) {
   return sized_case("voxel_pooling_backward", dtype, sizes, Values::kAnyBits);
 }
@@ -61,8 +61,8 @@ TEST(OpsVoxelPoolingBackward, HostileSizes) {
   }
 }
 
-// Outputs that bypass the caches: short and long rows, of whole cache lines and others, in tiles of several sizes,
-// the smallest shorter than a row.
+// Outputs written past the caches: short and long rows, of whole cache lines and others, in tiles of several
+// sizes, the smallest shorter than a row.
 TEST(OpsVoxelPoolingBackward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const struct {

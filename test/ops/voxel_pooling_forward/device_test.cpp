@@ -22,7 +22,7 @@ using TaskStatistics = mluOpOmpTaskStatistics_t;
 constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 constexpr int64_t kWord = 4;
 
-// The launch of the pooling kernel, after that which zeroes the sums.
+// The launch of the pooling kernel, after the launch that zeroes the sums.
 Launch run_pooling(const Oracle& oracle, int task_dim) {
   const ScopedThreads threads(task_dim);
   const Launch launch = run_recorded(oracle, kDevice).at(1);
@@ -83,7 +83,7 @@ void expect_formulas(mluOpDataType_t dtype, const std::vector<int64_t>& sizes, c
         const TaskStatistics& task = launch.tasks.at(static_cast<size_t>(id));
         expect_task(task, expected_task(made, expected.int32s("pos_memo"), task_dim, id, kib * 1024));
         EXPECT_LE(task.contended, task.atomics);
-        // Nine parts, whole cache lines.
+        // Nine parts of whole cache lines.
         const int64_t parts = kib * 1024 / kWord / 9 * 9 * kWord;
         EXPECT_EQ(task.nram_bytes, task.item_count == 0 ? 0 : (parts + 63) / 64 * 64);
       }
@@ -96,7 +96,7 @@ TEST(OpsVoxelPoolingForwardDevice, StatisticsFollowTheFormulas) {
   for (const auto dtype : kFloatingDtypes) {
     // Tiles of 28, 455 and all points: splits with remainders, whole and partial tiles, tiles across batches.
     expect_formulas(dtype, {2, 1731, 40, 32, 32}, {1, 3, 16, 64}, {1, 16, 640});
-    // Rows longer than the feature chunk, of 168 channels of float and 336 of half: an atomic row for each chunk.
+    // Rows longer than the feature chunk of 168 channels in float and 336 in half: an atomic row for each chunk.
     for (const int channels : {167, 168, 169, 335, 336, 337, 1025}) {
       expect_formulas(dtype, {2, 37, channels, 5, 4}, {1, 4}, {1});
     }
@@ -105,7 +105,7 @@ TEST(OpsVoxelPoolingForwardDevice, StatisticsFollowTheFormulas) {
   expect_formulas(MLUOP_DTYPE_FLOAT, {3, 2, 5, 2, 2}, {4, 16, 64}, {640});
 }
 
-// The last launch of half: loads each sum once, and stores it as half.
+// The last launch of half loads each sum once and stores it as half.
 TEST(OpsVoxelPoolingForwardDeviceHalf, RoundsTheSums) {
   const Case made = sized_case("voxel_pooling_forward", MLUOP_DTYPE_HALF, {2, 400, 33, 5, 7});
   const ScopedThreads threads(3);

@@ -1,4 +1,4 @@
-// What mluOpVoxelPoolingForward requires of its scalars and sizes.
+// Requirements of mluOpVoxelPoolingForward on its scalars and sizes.
 #include <gtest/gtest.h>
 
 #include <climits>

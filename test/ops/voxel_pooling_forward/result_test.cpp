@@ -1,5 +1,5 @@
 // mluOpVoxelPoolingForward against the serial loop of its definition, at sizes and with values that its kernels
-// treat apart. test/ops/contract_test.cpp has those of every operator.
+// distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST(OpsVoxelPoolingForward, HostileSizes) {
   }
 }
 
-// Outputs large enough for nontemporal stores, which write pos_memo.
+// Outputs large enough for nontemporal stores of pos_memo.
 TEST(OpsVoxelPoolingForward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
@@ -122,7 +122,7 @@ TEST(OpsVoxelPoolingForward, ExtremeCoordinates) {
   expect_oracle(made);
 }
 
-// One cell, x, y = 3, 4, has nine points in ten.
+// The cell x, y = 3, 4 has nine points in ten.
 TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
   MLUOP_LABELS(kSlow);
   constexpr int32_t kCell[] = {3, 4, 0};
@@ -145,7 +145,7 @@ TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
   }
 }
 
-// Tasks share the channels of the only cell. A sum starts at +0: of points of -0 it is +0.
+// Tasks share the channels of the only cell. A sum starts at +0: the sum of points of -0 is +0.
 TEST(OpsVoxelPoolingForwardSharedCells, NegativeZero) {
   for (const auto dtype : kFloatingDtypes) {
     const Case made = one_cell(dtype, std::vector<float>(size_t{12000} * 40, -0.0F), 40);

@@ -1,4 +1,4 @@
-// What mluOpVoxelization and its workspace query require of the scalars, the sizes and the grid.
+// Requirements of mluOpVoxelization and its workspace query on the scalars, the sizes and the grid.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -27,7 +27,7 @@ Change without_data(const char* tensor) {
 }
 void without_workspace(OperatorCall& call) { call.arguments.workspace = nullptr; }
 
-// The rules that operator and query share.
+// The rules shared by the operator and its query.
 TEST(OpsVoxelizationErrors, Scalars) {
   expect_errors(make(),
                 {{set("ndim", 2), "NDim is 2, expected 3"},
@@ -44,7 +44,7 @@ TEST(OpsVoxelizationErrors, Scalars) {
                 kQueryFails);
 }
 
-// The elements of voxel_size and coors_range.
+// Rules for the elements of voxel_size and coors_range.
 TEST(OpsVoxelizationErrors, Grid) {
   constexpr float kMax = std::numeric_limits<float>::max();
   const auto size = [](size_t i, float value) { return set_element("voxel_size", i, value); };
@@ -86,7 +86,7 @@ TEST(OpsVoxelizationErrors, NoVoxels) {
     expect_errors(made, {{set("ndim", 2), "NDim is 2, expected 3"},
                          {without_data("voxel_num"), "voxel_num is null, expected the data of a tensor [1]"}});
   }
-  // Without points of voxels, inputs and workspace are needed.
+  // With max_points 0, inputs and workspace are still required.
   expect_errors(make(0, 20), {{without_data("points"), "points is null, expected the data of a tensor [60, 4]"},
                               {without_workspace, "workspace is null"}});
 }

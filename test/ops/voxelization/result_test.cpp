@@ -1,5 +1,5 @@
 // mluOpVoxelization against the serial loop of its definition, bit for bit, at sizes and with values that its
-// kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// kernels distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -36,18 +36,18 @@ TEST(OpsVoxelization, HostileSizes) {
   MLUOP_LABELS(kNotEmulated);
   constexpr int64_t kBucket = VoxelizationBuckets::kBucketPoints, kChunk = VoxelizationBuckets::kChunkPoints;
   std::vector<std::vector<int64_t>> all = {
-      // Columns beyond two vectors of a copy.
+      // More columns than two vectors of a copy.
       {100, 9, 3, 50, 5},
       {100, 17, 3, 50, 5},
       {100, 64, 3, 50, 5},
       // The largest number of buckets.
       {VoxelizationBuckets::kMaxBuckets * kBucket + 1, 3, 4, 20000, 40},
   };
-  // Buckets and chunks, less and plus one.
+  // Numbers of points around the sizes of buckets and chunks.
   for (const int64_t n : {2 * kBucket - 1, 2 * kBucket, kChunk - 1, kChunk, kChunk + 1}) {
     all.insert(all.end(), {{n, 4, 5, 200, 10}, {n, 5, 1, 3, 3}});
   }
-  // More points or voxels than there are, and one point of many voxels.
+  // Limits of points or voxels above the existing numbers, and one point in each of many voxels.
   for (const int64_t max_points : {0, 1, 2, 100}) {
     for (const int64_t max_voxels : {0, 1, 63, 64, 65, 1000}) all.push_back({500, 4, max_points, max_voxels, 4});
   }
@@ -92,8 +92,8 @@ void expect_voxels(const std::vector<float>& points, const std::vector<float>& v
   EXPECT_EQ(call.int32s("voxel_num"), std::vector<int32_t>{expected.voxel_num});
 }
 
-// Voxels are numbered by their first points; those of later first points than the last voxel are dropped, while
-// points of kept voxels still enter.
+// Voxels are numbered by their first points; voxels after the last row are dropped, while later points of kept
+// voxels are still added.
 TEST(OpsVoxelization, FirstComeFirstServed) {
   expect_voxels({3.5F, 2.5F, 1.5F,  // voxel 0
                  0, 0, 0,           // voxel 1

@@ -1,5 +1,5 @@
-// The microkernels of tile registers, on an emulation of these and, where the machine has them, on AMX: products
-// of whole numbers, whose sums are exact, compared to their definition.
+// The microkernels of tile registers, on an emulation of tile registers and, if the machine has AMX, on AMX:
+// products of whole numbers, whose sums are exact, compared to their definition.
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
@@ -25,7 +25,7 @@ using mluop::HWY_NAMESPACE::AmxOuterProductArgs;
 using mluop::HWY_NAMESPACE::kMaxPanelTiles;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
 
-// Executes what AMX does, in the order of its manual, but for subnormal numbers.
+// Executes the operations of AMX in the order of its manual, except for subnormal numbers.
 class EmulatedTiles {
  public:
   template <int kTile>
@@ -86,13 +86,13 @@ int64_t lane_element(int64_t row, int64_t column, int64_t width) {
   return (row / 2 * width + column) * 2 + row % 2;
 }
 
-// `count` rows of C, in any order, get the products of some rows of A, which repeat.
+// Multiplies some rows of A, with repetitions, and adds the products to `count` rows of C in any order.
 template <class Tiles>
 void expect_gemm(int64_t count, int64_t kc, int64_t width, std::mt19937& random) {
   SCOPED_TRACE(testing::Message() << count << " rows, " << kc << " x " << width);
   constexpr int32_t kFirstRow = 5;
   const int64_t stride = kc + 3, c_stride = width + 7;
-  // The last row ends where A does.
+  // The last row ends at the end of A.
   const GuardedBuffer<mluop::BFloat16> a(random_matrix((count - 1) * stride + kc, random), Placement::kAgainstEnd);
   std::vector<mluop::BFloat16> panel(static_cast<size_t>(round_up(kc, kAmxStep) * width), mluop::BFloat16{});
   for (int64_t k = 0; k < kc; ++k) {

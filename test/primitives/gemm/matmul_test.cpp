@@ -20,7 +20,7 @@ struct Sizes {
   int64_t rows, inner, columns;
 };
 
-// Around MR, the lanes of a vector, NR and KC of the microkernels.
+// Sizes around MR, the lanes of a vector, NR and KC of the microkernels.
 constexpr Sizes kSizes[] = {{0, 3, 3},     {1, 1, 1},   {1, 7, 16},     {5, 16, 17},   {6, 3, 64},   {7, 64, 65},
                             {11, 5, 31},   {12, 5, 32}, {13, 33, 33},   {25, 17, 47},  {24, 9, 48},  {49, 2, 63},
                             {100, 1, 129}, {3, 513, 5}, {30, 1100, 70}, {5000, 8, 24}, {9, 600, 300}};
@@ -81,7 +81,7 @@ TEST(PrimitivesMatmul, SmallNram) {
   }
 }
 
-// The smallest tile does not fit: both functions throw, and the result is not written.
+// The smallest tile does not fit: both functions throw, and the result is unchanged.
 TEST(PrimitivesMatmul, NramOfNoTile) {
   TeamContext context(1);
   context.nram_capacity = 64;

@@ -42,7 +42,7 @@ TEST(PrimitivesPointSplit, MiddlesOfAnyPoints) {
   }
 }
 
-// A dimension that is wide only by points that are not finite is not split.
+// A dimension whose width comes only from points that are not finite is not split.
 TEST(PrimitivesPointSplit, WidestDimension) {
   const float coordinates[][3] = {{0, 1, 2}, {1, -1, 2}, {0, 0, kInfinity}, {-kInfinity, 0, 0}, {kNan, 9, 9}};
   std::vector<IndexedPoint> points;

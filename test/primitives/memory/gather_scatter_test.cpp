@@ -16,7 +16,7 @@ namespace {
 
 struct PairSizes {
   int64_t count, columns;
-  int32_t rows;  // no index refers to the last two
+  int32_t rows;  // no index names the last two rows
 };
 
 void expect_rows(Context& context, const PairSizes& sizes, std::mt19937& random) {
@@ -57,7 +57,7 @@ TEST(PrimitivesGatherScatter, RowsByIndex) {
   auto random = seeded_random();
   for (const int threads : {1, 2, 7, 64}) {
     TeamContext context(threads);
-    // With 3 rows, all tasks add to one.
+    // With 3 rows, all tasks add to one row.
     for (const PairSizes& sizes :
          {PairSizes{0, 5, 3}, PairSizes{1, 1, 3}, PairSizes{3, 16, 50}, PairSizes{300, 17, 100},
           PairSizes{20000, 3, 3}, PairSizes{5000, 33, 50}, PairSizes{5000, 64, 900}}) {
@@ -75,7 +75,7 @@ TEST(PrimitivesGatherScatter, SmallNram) {
     expect_rows(context, sizes, random);
 }
 
-// Paired indices are loaded only if they are passed. One atomic for each pair.
+// Paired indices are loaded only if they are passed. Each pair has one atomic.
 TEST(PrimitivesGatherScatter, Statistics) {
   TeamContext context(2);
   context.statistics.enable(true);

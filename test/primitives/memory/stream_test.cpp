@@ -39,7 +39,7 @@ HWY_EXPORT(fill);
 
 constexpr size_t kLineBytes = 64;
 
-// A line, and counts of up to two of the widest vectors with all that may precede and follow them.
+// The count of a line, and counts of up to two of the widest vectors with all possible heads and tails.
 template <class T>
 constexpr size_t kLine = kLineBytes / sizeof(T);
 template <class T>
@@ -69,7 +69,7 @@ void expect_copies(void (*copy)(T* to, const T* from, size_t count)) {
     }
   }
   EXPECT_TRUE(to.intact() && from.intact());
-  // Against inaccessible pages: neither reads nor writes pass the count.
+  // Between inaccessible pages: reads and writes do not exceed the count.
   for (size_t count = 0; count <= kMaxCount<T>; ++count) {
     for (const auto placement : kPlacements) {
       const GuardedBuffer<T> end(numbers<T>(count), Placement::kAgainstEnd);

@@ -73,7 +73,7 @@ TEST(OpsCountingSort, SortsLikeStableSort) {
   }
 }
 
-// Every task has elements, and the histograms take at most 16 bytes an element where more than one task counts.
+// Every task has elements, and the histograms take at most 16 bytes for each element if more than one task counts.
 TEST(OpsCountingSort, TaskDim) {
   for (const int64_t elements : {0, 1, 5, 1000, 1 << 30}) {
     for (const int32_t buckets : {1, 3, 1000, 1 << 30}) {

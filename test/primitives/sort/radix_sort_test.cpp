@@ -14,7 +14,7 @@
 namespace mluop::test {
 namespace {
 
-// Even numbers of bits: with the positions as values.
+// Even numbers of bits also sort the positions as values.
 template <class Key>
 void expect_sorted(Context& context, int64_t count, int bits, int task_dim, std::mt19937_64& random) {
   SCOPED_TRACE(::testing::Message() << count << " keys of " << bits << " bits, " << task_dim << " tasks");
