@@ -3,7 +3,7 @@
     python -m sphinx -W --keep-going -c docs . build/site
 
 Requires docs/requirements.txt, Doxygen, and an installed mluop_omp with PyTorch. The source folder
-is that of the repository: links between pages are the same here and on GitHub.
+is the repository, so that links between pages are the same here and on GitHub.
 """
 
 import os
