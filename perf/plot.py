@@ -2,7 +2,7 @@
 """Plots runs of mluop_perf --json: writes perf-report.html, one page with embedded plots.
 
 Requires matplotlib (Debian: python3-matplotlib). Several runs are merged into one report. If two runs contain the
-same case, the report uses the last run.
+same case, the report uses that of the last one.
 """
 
 import argparse
