@@ -3,7 +3,7 @@
     python -m sphinx -W --keep-going -c docs . build/site
 
 Requires docs/requirements.txt, Doxygen, and an installed mluop_omp with PyTorch. The source folder
-is that of the repository: links between pages are the same here and on GitHub.
+is the repository, so that links between pages are the same here and on GitHub.
 """
 
 import os
@@ -12,12 +12,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util import logging
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "docs")]
 
 import google_sections  # noqa: E402
 import languages  # noqa: E402
-import mathml  # noqa: E402
+
+logger = logging.getLogger(__name__)
+# Notes for developers: a page that links reach, in no table of contents.
+NOTES = "perf/NOTES"
 
 project = "mluop-omp"
 author = "the authors of mluop-omp"
@@ -28,12 +35,12 @@ version = release = re.search(
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
-include_patterns = ["*.md", "docs/**", "perf/NOTES.md"]
+include_patterns = ["*.md", "docs/**", NOTES + ".md"]
 exclude_patterns = ["build", "docs/plots", "**/__pycache__", ".*"]
 # Code blocks that name no language are commands or output.
 highlight_language = "none"
 
-# Formulas as GitHub renders them: $...$ and blocks of the language math.
+# The syntax of GitHub for formulas: $...$ and blocks of the language math.
 myst_enable_extensions = ["dollarmath"]
 myst_fence_as_directive = ["math"]
 myst_heading_anchors = 3
@@ -93,11 +100,33 @@ def run_doxygen(app, config):
     config.breathe_projects = {"mluop_omp": str(output / "xml")}
 
 
+def write_mathml(display):
+    """Returns a visitor that writes formulas as MathML, which browsers render without scripts."""
+
+    def visit(translator, node):
+        formula = convert(node.astext(), display=display)
+        if "\\" in formula:
+            logger.warning("unknown command in the formula %r", node.astext(), location=node)
+        translator.body.append(formula)
+        raise nodes.SkipNode
+
+    return visit
+
+
+def mark_orphans(app, page, source):
+    """Marks the notes as a page that is in no table of contents on purpose."""
+    if page == NOTES:
+        source[0] = f"---\norphan: true\n---\n{source[0]}"
+
+
 def setup(app):
+    app.connect("source-read", mark_orphans)
     app.connect("config-inited", run_doxygen)
     app.connect("autodoc-process-docstring", google_sections.process)
     languages.setup(app)
-    app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
+    app.add_html_math_renderer(
+        "mathml", (write_mathml("inline"), None), (write_mathml("block"), None)
+    )
 
 
 # Imports of the package are silent, and read no settings of the machine.

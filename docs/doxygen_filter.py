@@ -1,8 +1,8 @@
-"""Turns the comments of the public headers into those that Doxygen reads: its INPUT_FILTER.
+"""Turns the comments of the public headers into comments for Doxygen: its INPUT_FILTER.
 
 The comments are formatted by hand, as plain text with tables and aligned lists. Their first
-paragraph becomes one of the site; the rest is kept as it is. Of several declarations under one
-comment, the others refer to the first.
+paragraph becomes a paragraph of the site; the rest is kept as it is. If several declarations share
+a comment, the others refer to the first one.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The sections Args, Returns, Raises and Attributes of docstrings as field lists, for autodoc.
 
-Unlike sphinx.ext.napoleon, it takes the text of Returns as a description: a colon in it ends no
-type.
+sphinx.ext.napoleon would take the text of Returns up to the first colon as a type, also inside a
+sentence or a literal, and * and name_ as markup: indice_pairs, nms_match and others do not build.
 """
 
 import re

@@ -47,7 +47,7 @@ def navigation(app, page, template, context, doctree):
 
 
 def split(text):
-    """Returns the words of a text; of Chinese, which has no spaces, each pair of neighbors."""
+    """Returns the words of a text and, as Chinese has no spaces, pairs of Chinese characters."""
     words = []
     for run in RUN.findall(text):
         if re.match("[\u4e00-\u9fff]{3}", run):

@@ -2,7 +2,7 @@
 
     mluop_perf --dtype float --algorithm native --threads 1,2 --json RUN.json
 
-Of each operator it draws the case that CASES names; of several runs, that of the lowest latency.
+Draws the case that CASES names for each operator, from the run with the lowest latency.
 """
 
 from __future__ import annotations
