@@ -16,14 +16,11 @@ import subprocess
 import sys
 from collections import Counter
 
-OF_AVX = re.compile(r"\bN_AVX(2|3\w*)::")
-# Kernels that ask for a fused multiply-add: products of matrices and the samples of deformable
-# convolution, whose bits differ between instruction sets; the bounds of three nn, within which
-# distances are exact; sums of mluOpOmpCompare in double.
-FUSED = re.compile(
-    r"::(gemm|outer_product)_microkernel<|::dcn::N_\w+::write_columns<|::backward_data::N_\w+::RangeScatter<"
-    r"|three_nn_forward::native::N_\w+::(compare|search|PacketSearch)<|compare::N_\w+::TaskMeasure<"
-)
+OF_AVX = re.compile(r"\bN_AVX\w+::")
+# What asks for a fused multiply-add, and may be inlined: products of matrices and the samples of
+# deformable convolution, whose bits differ between instruction sets; the bounds of three nn, within
+# which distances are exact; sums of mluOpOmpCompare in double.
+FUSED = re.compile(r"_microkernel|::(dcn|indice_convolution|matmul|three_nn_forward|compare)::")
 ENCODED_AS_AVX = re.compile(r"v(?!er[rw]$)\w+|k[a-z]+[bwdq]|tile\w+|tdp\w+")
 IS_FUSED = re.compile(r"vf(n?m(add|sub)|maddsub|msubadd)\d")
 
