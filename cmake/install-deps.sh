@@ -13,7 +13,7 @@
 set -eu
 
 packages="
-cmake ninja-build g++
+cmake ninja-build ccache g++
 clang libomp-dev clang-format clang-tidy gcovr pkg-config python3 qemu-user shellcheck
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev

@@ -44,16 +44,34 @@ def test_pages_and_options_that_forms_name_exist():
     assert "MLUOP_GEN_CASE=2" in documentation
 
 
-def test_the_workflow_runs_the_scripts_of_the_repository():
-    jobs = load(ROOT / ".github/workflows/ci.yml")["jobs"]
-    assert set(jobs) == {"lint", "test", "wheels"}
-    run = "\n".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
+def test_workflows_run_the_scripts_of_the_repository():
+    workflows = {path.stem: load(path) for path in ROOT.glob(".github/workflows/*.yml")}
+    assert set(workflows) == {"ci", "wheels"}
+    jobs = [job for workflow in workflows.values() for job in workflow["jobs"].values()]
+    steps = [step for job in jobs for step in job["steps"]]
+    run = "\n".join(step.get("run", "") for step in steps)
     scripts = re.findall(r"(?:cmake|\.ci)/[\w.-]+", run)
     assert all((ROOT / script).exists() for script in scripts)
-    assert {".ci/lint", "cmake/wheels.sh", "cmake/test_wheels.py"} <= set(scripts)
+    assert {".ci/run", "cmake/wheels.sh", "cmake/test_wheels.py"} <= set(scripts)
+    for action in [step["uses"] for step in steps if "uses" in step]:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), action
     line = "sh cmake/install-deps.sh && cmake --workflow --preset test"
-    for place in (run, (ROOT / "README.md").read_text(), (ROOT / ".ci/run").read_text()):
-        assert line in place
+    for place in ("README.md", ".ci/run"):
+        assert line in (ROOT / place).read_text()
+
+
+def test_the_workflow_has_the_steps_of_the_script():
+    script = (ROOT / ".ci/run").read_text()
+    known = set(re.findall(r'^  \[([\w-]+)\]="', script, flags=re.M))
+    _, whole_run = script.split("\nfi\n", 1)
+    # The names of rows are no steps.
+    lines = re.findall(r"^ *(?:run_steps|start_row [\w-]+) ([a-z0-9 -]+)$", whole_run, flags=re.M)
+    assert set(" ".join(lines).split()) == known - {"tidy-all"}
+    (job,) = load(ROOT / ".github/workflows/ci.yml")["jobs"].values()
+    matrix = job["strategy"]["matrix"]
+    steps = set(re.findall(r"[\w-]+", " ".join(matrix["step"])))
+    assert steps >= known and steps - known <= {"github", "event_name", "schedule"}
+    assert job["timeout-minutes"] <= 15
 
 
 def test_the_version_is_stated_in_one_place():

@@ -1,7 +1,8 @@
 # Writes ctest entries to TESTS: one of the fuzzer of operators for each operator that the program NAMES prints, and
-# one of each other fuzzer in FUZZERS. An entry runs the committed corpus below SOURCES, if there is one, then fuzzes
-# for 30 or 600 seconds. New inputs are kept in the build folder only. An input that fails is left in
-# build/<preset>/test/fuzz/<entry>. The dictionary of case_file has the words of SCHEMA and the names.
+# one of each other fuzzer in FUZZERS. An entry runs the committed corpus below SOURCES, if there is one, then fuzzes: a
+# number of inputs, the same each time, or 600 seconds. The long runs keep new inputs, in the build folder only. An input
+# that fails is left in build/<preset>/test/fuzz/<entry>. The dictionary of case_file has the words of SCHEMA and the
+# names.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET TESTS PARENT_PATH build)
 execute_process(COMMAND ${NAMES} OUTPUT_VARIABLE operators COMMAND_ERROR_IS_FATAL ANY)
@@ -17,27 +18,33 @@ list(JOIN words "\n" words)
 file(WRITE ${build}/case_file.dict "${words}\n")
 
 set(tests)
-function(add_tests fuzzer name options)
-  set(seeds ${SOURCES}/corpus/${name})
-  if(NOT EXISTS ${seeds})
-    set(seeds)
+function(add_tests fuzzer name runs options)
+  file(GLOB seeds ${SOURCES}/corpus/${name}/*)
+  if(seeds)
+    list(JOIN seeds , seeds)
+    set(seeds -seed_inputs=${seeds})
   endif()
-  foreach(label seconds IN ZIP_LISTS labels durations)
+  foreach(label IN ITEMS fuzz fuzz-long)
     string(REPLACE - _ entry ${label}.${name})
     set(folder ${build}/${entry})
-    file(MAKE_DIRECTORY ${folder}/corpus)
+    if(label STREQUAL fuzz-long)
+      set(corpus ${folder}/corpus)
+      set(end -max_total_time=600)
+    else()
+      set(corpus)
+      set(end -runs=${runs})
+    endif()
+    file(MAKE_DIRECTORY ${folder} ${corpus})
     string(APPEND tests
-      "add_test(${entry} ${build}/fuzz_${fuzzer} ${folder}/corpus ${seeds} -max_total_time=${seconds} -seed=1"
+      "add_test(${entry} ${build}/fuzz_${fuzzer} ${corpus} ${seeds} ${end} -seed=1"
       " -len_control=0 -print_final_stats=1 -timeout=25 -rss_limit_mb=2048 ${options})\n"
       "set_tests_properties(${entry} PROPERTIES LABELS ${label} WORKING_DIRECTORY ${folder}"
       " ENVIRONMENT MLUOP_FUZZED_OPERATOR=${name})\n")
   endforeach()
   set(tests "${tests}" PARENT_SCOPE)
 endfunction()
-set(labels fuzz fuzz-long)
-set(durations 30 600)
 foreach(operator IN LISTS operators)
-  add_tests(operator ${operator} "-max_len=256")
+  add_tests(operator ${operator} 400 "-max_len=256")
 endforeach()
 set(options_of_case_file "-max_len=2048 -dict=${build}/case_file.dict")
 foreach(fuzzer IN LISTS FUZZERS)
@@ -45,6 +52,6 @@ foreach(fuzzer IN LISTS FUZZERS)
   if(DEFINED options_of_${fuzzer})
     set(options ${options_of_${fuzzer}})
   endif()
-  add_tests(${fuzzer} ${fuzzer} "${options}")
+  add_tests(${fuzzer} ${fuzzer} 10000 "${options}")
 endforeach()
 file(WRITE ${TESTS} "${tests}")

@@ -1,0 +1,11 @@
+# Compiles through ccache, if it is installed and no other launcher is set.
+option(MLUOP_OMP_CCACHE "Compile through ccache, if it is installed" OFF)
+find_program(MLUOP_OMP_CCACHE_PROGRAM ccache)
+mark_as_advanced(MLUOP_OMP_CCACHE_PROGRAM)
+if(MLUOP_OMP_CCACHE AND MLUOP_OMP_CCACHE_PROGRAM)
+  foreach(language IN ITEMS C CXX)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/ccache.sh)
+    endif()
+  endforeach()
+endif()
