@@ -26,5 +26,5 @@ for argument; do
 done
 [ -n "$emits_pch" ] || exec ccache "$@"
 "$@"
-# The contents of all that it includes; its options are those of the files that use it.
+# Hashes the contents of all included files. The options of the files that use the header are hashed with them.
 sed -e 's/^[^ ]*://' -e 's/\\$//' "$dependencies" | xargs cat | sha256sum >"$header.sum"

@@ -2075,12 +2075,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
  *   pixel (h, w), with i = h + a - half_h in [0, H) and j = w + b - half_w in [0, W):
  *   psa_type 0, collect:    y[n,h,w,i * W + j] = x[n,h,w,a * w_mask + b]
  *   psa_type 1, distribute: y[n,i,j,h * W + w] = x[n,h,w,a * w_mask + b]
- *   All other elements of y are 0. The result of distribute is that of collect with pixels and channels exchanged.
+ *   All other elements of y are 0. Distribute gives the result of collect with pixels and channels exchanged.
  *
  * | tensor | shape                    | dtype                   | layout |
  * |--------|--------------------------|-------------------------|--------|
  * | x      | [N, H, W, h_mask*w_mask] | FLOAT, HALF or BFLOAT16 | NHWC   |
- * | y      | [N, H, W, H*W]           | that of x               | NHWC   |
+ * | y      | [N, H, W, H*W]           | as x                    | NHWC   |
  *
  * Units: a mask of odd size is centered on its pixel; one of even size extends one pixel further down and to the
  *   right.
@@ -2110,9 +2110,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskForward(mluOpHandle_t handle, const int 
  * | tensor | shape                    | dtype                   | layout |
  * |--------|--------------------------|-------------------------|--------|
  * | dy     | [N, H, W, H*W]           | FLOAT, HALF or BFLOAT16 | NHWC   |
- * | dx     | [N, H, W, h_mask*w_mask] | that of dy              | NHWC   |
+ * | dx     | [N, H, W, h_mask*w_mask] | as dy                   | NHWC   |
  *
- * Units: as those of mluOpPsamaskForward.
+ * Units: as in mluOpPsamaskForward.
  * Outputs: the call writes every element; the caller need not initialize dx. Elements are copied bit for bit, NaN
  *   with their payload. HALF and BFLOAT16 are an extension: MLU-OPS has FLOAT.
  * Determinism: the result is exact.

@@ -1,5 +1,5 @@
-// All cases of the suite: those of perf/ops, one file for each of case/operators whose description states no sizes
-// of networks, and the networks of perf/networks.
+// All cases of the suite: the cases in perf/ops, one file for each file of case/operators whose description states
+// no network sizes, and the networks of perf/networks.
 #pragma once
 
 #include <string>

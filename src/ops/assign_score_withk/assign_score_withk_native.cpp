@@ -1,6 +1,6 @@
 // Assign score with k: the launches of the native algorithm. Forward is one launch over the rows of all batches.
 // Backward sorts the rows of each batch by their points, then takes one batch after the other: one launch
-// transposes its gradients and computes those of the scores, two more add the rows of each point and center.
+// transposes its gradients and computes the gradients of scores, two more add the rows of each point and center.
 #include "ops/assign_score_withk/assign_score_withk.h"
 
 #include <algorithm>

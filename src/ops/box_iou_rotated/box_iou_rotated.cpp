@@ -39,7 +39,7 @@ namespace {
 
 HWY_EXPORT(write_ious);
 
-// The bytes that are moved in the time of a step.
+// Cost of a step, in bytes of memory traffic.
 constexpr int64_t kPrepareBytes = 512;   // a box
 constexpr int64_t kAlignedBytes = 1024;  // a pair of boxes that are not prepared
 constexpr int64_t kGroupBytes = 1024;    // a box with a group of boxes

@@ -37,7 +37,7 @@ struct Args {
 namespace native {
 
 // Bytes of the caller's workspace for `points` points of `channels` channels: at any address, with any number of
-// voxels up to that of points and any number of threads. Sum and mean need none.
+// voxels up to `points` and any number of threads. Sum and mean need none.
 size_t workspace_bytes(mluOpReduceMode_t reduce_type, int64_t points, int64_t channels);
 
 // Computes the output. Before it writes the output, it throws Failure with ALLOC_FAILED if the smallest tile does
@@ -49,7 +49,7 @@ void run(Call& call, const Args& args, Arena workspace);
 namespace device {
 
 // Bytes of the caller's workspace for `points` points of `channels` channels: at any address, with any number of
-// voxels up to that of points.
+// voxels up to `points`.
 size_t workspace_bytes(int64_t points, int64_t channels);
 
 // Computes the output. Throws Failure with BAD_PARAM if a value of the map is invalid, and std::bad_alloc, before

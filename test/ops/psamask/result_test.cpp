@@ -27,7 +27,7 @@ std::vector<float> masks() {
   return x;
 }
 
-// The elements of y of pixel p, those of kCollected[c][p] or, if distributed, kCollected[p][c] for channel c.
+// The elements of y: channel c of pixel p is kCollected[c][p] or, if distributed, kCollected[p][c].
 std::vector<float> images(bool distributes) {
   std::vector<float> y;
   for (int p = 0; p < 4; ++p) {
