@@ -1,4 +1,4 @@
-// What the descriptions of the operators share.
+// Shared by the descriptions of the operators.
 #pragma once
 
 #include <cstring>

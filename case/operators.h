@@ -121,11 +121,11 @@ struct Reduction {
   std::vector<size_t> position_outputs = {};
 };
 
-// A size of a network, which the perf suite measures: a recipe of the generator. It multiplies the first of the
-// operator's sizes to measure other amounts of work.
+// A size of a network that the perf suite measures: sizes and values of the generator. The suite multiplies the
+// operator's first size to measure other amounts of work.
 struct NetworkSize {
   std::string name;
-  std::map<std::string, int64_t> sizes;  // the others have their defaults
+  std::map<std::string, int64_t> sizes;  // the other sizes have their defaults
 };
 
 struct Operator {

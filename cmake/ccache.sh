@@ -1,13 +1,13 @@
 #!/bin/sh
 # Launcher of compilers (cmake/compiler_cache.cmake): cmake/ccache.sh COMPILER [ARGUMENT ...]. A clone in another folder
 # finds what this one has compiled: ccache names the files below the project relative to the build folder, where the
-# compiler runs. It does not know clang's options for precompiled headers, nor can clang use one of another folder: this
-# script names them so, compiles them, and adds the sum that stands for them.
+# compiler runs. ccache does not know clang's options for precompiled headers, and clang cannot use a precompiled header
+# of another folder: this script rewrites their names, compiles them, and adds a checksum of their contents.
 set -eu
 CCACHE_BASEDIR=$(cd "$(dirname "$0")/.." && pwd)
 CCACHE_NOHASHDIR=1
 CCACHE_PCH_EXTSUM=1
-# What precompiled headers require.
+# The options that precompiled headers require.
 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 export CCACHE_BASEDIR CCACHE_NOHASHDIR CCACHE_PCH_EXTSUM CCACHE_SLOPPINESS
 last="" header="" dependencies="" emits_pch=""

@@ -1,4 +1,4 @@
-# Sets `functions` to those that the public headers in `include` declare.
+# Sets `functions` to the functions that the public headers in `include` declare.
 function(mluop_declared_functions functions include)
   file(READ ${include}/mlu_op.h text)
   file(READ ${include}/mlu_op_omp.h extras)
@@ -8,7 +8,8 @@ function(mluop_declared_functions functions include)
   set(${functions} ${declarations} PARENT_SCOPE)
 endfunction()
 
-# Sets `lines` to those that the list of symbols in `file` lacks: the functions since the last release, of `version`.
+# Sets `lines` to the lines missing in the list of symbols in `file`: the functions since the last release, with the
+# version `version`.
 function(mluop_new_symbols lines include file version)
   mluop_declared_functions(new ${include})
   file(STRINGS ${file} listed REGEX "^ ")
@@ -19,7 +20,7 @@ function(mluop_new_symbols lines include file version)
   set(${lines} "${text}" PARENT_SCOPE)
 endfunction()
 
-# cmake -P: prints these lines.
+# Run by cmake -P, prints these lines.
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   mluop_new_symbols(lines ${CMAKE_CURRENT_LIST_DIR}/../include ${CMAKE_CURRENT_LIST_DIR}/../src/mluop_omp.symbols ${VERSION})
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo_append "${lines}")

@@ -23,7 +23,7 @@ constexpr std::vector<CaseSpec> (*kCases[])() = {
 };
 #undef MLUOP_CASES
 
-// A network size of each operator of ops/: together they are verified and measured in minutes.
+// A network size of each operator of ops/: verifying and measuring all of them takes minutes.
 constexpr std::pair<std::string_view, std::string_view> kRepresentative[] = {
     {"knn", "dgcnn 2x4096_k20"},
     {"points_in_boxes", "pointrcnn 4x16384_t50"},

@@ -9,7 +9,7 @@
 
 namespace mluop::perf {
 
-// Substrings of the names of a case, of which the empty string selects all; names of data types and algorithms.
+// Substrings of the name of a case (the empty string selects all); names of data types and algorithms.
 struct Filter {
   // Only the representative case of each operator, in float or int32, with each of its algorithms, and the
   // networks.

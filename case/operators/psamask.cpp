@@ -5,8 +5,8 @@
 namespace mluop::cases::psamask {
 namespace {
 
-// Calls visit(mask, image) for the element of a tensor of masks and the element of a tensor of images that are the
-// same, by the definition: loops over pixels and the elements of their masks.
+// Calls visit(mask, image) with the indices of each pair of equal elements in the tensor of masks and in the
+// tensor of images, by the definition: loops over pixels and the elements of their masks.
 template <class Visit>
 void for_each_element(const Arguments& a, const Visit& visit) {
   const int64_t N = a[0].dim(0), H = a[0].dim(1), W = a[0].dim(2), h_mask = a.int32("h_mask"),

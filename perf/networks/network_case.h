@@ -85,8 +85,8 @@ class NetworkCase : public Case {
     return std::as_bytes(std::span(matrix.values));
   }
   static int64_t byte_count(const networks::Matrix& matrix) { return std::ssize(bytes(matrix)); }
-  // Arguments: of a forward pass, except for the gradient of the output. A backward pass reads that, writes the
-  // gradients of the inputs, and has twice the operations.
+  // Arguments: of a forward pass, plus the bytes of the output's gradient. A backward pass also reads this
+  // gradient, writes the gradients of the inputs, and has twice the operations.
   Work work_of(int64_t input_bytes, int64_t output_bytes, int64_t grad_output_bytes, int64_t ops) const {
     Work work{input_bytes, output_bytes, ops};
     if (!trains_) return work;

@@ -1,4 +1,4 @@
-// The operators whose descriptions state the sizes of networks (cases::NetworkSize).
+// The cases of the operators whose descriptions state the sizes of networks (cases::NetworkSize).
 #include <memory>
 #include <string>
 

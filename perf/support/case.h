@@ -99,11 +99,11 @@ inline int64_t scaled(int64_t extent, double size) {
   return std::max<int64_t>(std::llround(static_cast<double>(extent) * size), 1);
 }
 
-// The operator of the cases that compare hostile distributions of indices with friendly ones of the same size.
-// A filter has to name it.
+// Pseudo-operator of the cases that compare hostile distributions of indices with friendly ones of the same size.
+// Selected only if a filter names it.
 inline constexpr auto kCliffs = "cliffs";
 
-// The operator of the networks. A call of theirs is several calls of the library.
+// Pseudo-operator of the networks. A call of a network is several calls of the library.
 inline constexpr auto kNetworks = "networks";
 
 // algorithm: "native" or "device".
@@ -115,7 +115,7 @@ struct CaseName {
 // current thread_count(); only the measured case holds memory.
 struct CaseSpec : CaseName {
   std::function<std::unique_ptr<Case>(double size)> prepare;
-  bool represents = false;  // its operator, in runs that measure one case of each
+  bool represents = false;  // the case represents its operator in runs of one case of each operator
 };
 
 }  // namespace mluop::perf

@@ -1,4 +1,4 @@
-// What measures a machine, case/machine, under the names of the suite.
+// Measurements of the machine (case/machine), under the names of the suite.
 #pragma once
 
 #include "case/machine/buffer.h"

@@ -112,7 +112,7 @@ class OperatorCase : public Case {
 
  private:
   void add_tensor(size_t i, const TensorShape& shape);
-  // Once all tensors are added: baseline, handle, workspace.
+  // Makes baseline, handle and workspace. Requires that all tensors are added.
   void finish();
   size_t index_of(std::string_view id) const;
   void fill_outputs(cases::Arguments& arguments) const;

@@ -1,5 +1,5 @@
-// The source tree follows the rules of CONTRIBUTING.md: which folder may include which, none in a circle, and
-// which files may use OpenMP and the logger.
+// The source tree follows the rules of CONTRIBUTING.md: which folder may include which, without cycles, and which
+// files may use OpenMP and the logger.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,14 +56,14 @@ bool violates(const std::string& file, std::string line) {
                              [&](const auto& rule) { return std::regex_match(file + ':' + line, rule); });
 }
 
-// A line of a file, relative to the project.
+// A line of a file, whose path is relative to the project.
 struct Line {
   std::string file;
   int number;
   std::string text;
 };
 
-// The C and C++ files of src, case, perf and test, not preprocessed, so that lines that are compiled out count.
+// The C and C++ files of src, case, perf and test without preprocessing, so that excluded lines are checked, too.
 std::vector<Line> all_lines() {
   const fs::path root = MLUOP_OMP_SOURCE_DIR;
   std::vector<Line> lines;
@@ -72,7 +72,7 @@ std::vector<Line> all_lines() {
       const fs::path& path = entry.path();
       if (path.extension() != ".h" && path.extension() != ".cpp" && path.extension() != ".c") continue;
       const std::string file = path.lexically_relative(root).generic_string();
-      // This file states violations.
+      // This file quotes violations.
       if (file == "test/architecture/architecture_test.cpp") continue;
       std::ifstream stream(path);
       std::string text;
@@ -92,10 +92,10 @@ TEST(Architecture, TheProjectFollowsItsRules) {
                          {"src/team/launch.cpp", "src/core/log.h", "case/machine/parallel.h", "perf/main.cpp"}));
 }
 
-// What a file or folder includes, by name.
+// The names that a file or folder includes.
 using Includes = std::map<std::string, std::set<std::string>>;
 
-// The names on a circle of includes; empty if there is none.
+// The names on a cycle of includes; empty without a cycle.
 std::vector<std::string> circle_of(const Includes& includes) {
   std::vector<std::string> path;
   std::set<std::string> done;

@@ -1,4 +1,4 @@
-# Writes cases of network sizes that hold many values: `mluop_case new` into FOLDER, as files of test/cases are named.
+# Writes cases of network sizes with many values by `mluop_case new` into FOLDER, named as the files of test/cases.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${FOLDER})
 function(generate name)

@@ -16,7 +16,7 @@ namespace mluop::test {
 
 using namespace networks;
 
-// Compares with the largest magnitude of `expected` as the unit.
+// Compares with a tolerance in units of the largest magnitude of `expected`.
 inline void expect_near(const Matrix& found, const Matrix& expected) {
   constexpr float kTolerance = 1e-5F;
   float magnitude = 0;

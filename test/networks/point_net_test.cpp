@@ -12,7 +12,7 @@ namespace {
 
 using namespace networks::point_net;
 
-// Also several batches, without features of the unknown points.
+// One size has several batches and no features of the unknown points.
 TEST(NetworksPointNet, FeaturePropagation) {
   auto random = seeded_random();
   for (const Sizes& sizes : {Sizes{1, 256, 64, 64, 19}, Sizes{3, 100, 40, 16, 0}}) {

@@ -1,5 +1,5 @@
-# The shared library exports the functions that the headers declare and no others, all of the released ones in
-# src/mluop_omp.symbols among them, and its SONAME contains the version.
+# The shared library exports exactly the functions that the headers declare, including all released functions in
+# src/mluop_omp.symbols. Its SONAME contains the version.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 include(${PROJECT_DIR}/cmake/symbols.cmake)

@@ -31,7 +31,8 @@ struct BackwardArgs : Points {
   void* grad_features;      // [F, C]
 };
 
-// Points, rows of features and rows of the tensor `output` are numbered by int32_t: NOT_SUPPORTED.
+// Throws Failure with NOT_SUPPORTED if there are more points, rows of features or rows of the tensor `output` than
+// int32_t can number.
 void check_counts(int64_t P, int64_t F, std::string_view output, int64_t M);
 
 namespace native {

@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::box_iou_rotated {
 namespace HWY_NAMESPACE {
 
-// Writes [N, M] overlaps, of the pairs [begin, end) of a first box and a group of second ones.
+// Writes the overlaps [N, M]. Work items: pairs of a first box and a group of second boxes.
 void write_ious(OverlapMode mode, const Boxes& first, const Boxes& second, int64_t begin, int64_t end, float* to) {
   const auto overlap_of = [=](const RotatedBox& a, const RotatedBox& b) { return overlap(mode, a, b); };
   mluop::HWY_NAMESPACE::write_overlaps(first, second, begin, end, overlap_of, to);
@@ -39,12 +39,12 @@ namespace {
 
 HWY_EXPORT(write_ious);
 
-// Cost of a step, in bytes of memory traffic.
-constexpr int64_t kPrepareBytes = 512;   // a box
-constexpr int64_t kAlignedBytes = 1024;  // a pair of boxes that are not prepared
-constexpr int64_t kGroupBytes = 1024;    // a box with a group of boxes
+// Cost of each step, in bytes of memory traffic.
+constexpr int64_t kPrepareBytes = 512;   // preparing a box
+constexpr int64_t kAlignedBytes = 1024;  // a pair of unprepared boxes
+constexpr int64_t kGroupBytes = 1024;    // a box against a group of boxes
 
-// Boxes lie in clusters: rows differ in the number of pairs that overlap.
+// Many chunks, because boxes lie in clusters: rows differ in the number of overlapping pairs.
 constexpr int64_t kChunksPerTask = 16;
 
 struct Args {

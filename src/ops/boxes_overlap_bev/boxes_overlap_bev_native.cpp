@@ -1,5 +1,5 @@
 // Bird's-eye overlap of 3-D boxes: the launches of the native algorithm. The first computes corners and bounds of
-// each box; then each row of the result is zeros, except where the bounds of two boxes meet.
+// each box; the second writes each row of the result: zeros, except where the bounds of two boxes meet.
 #include "ops/boxes_overlap_bev/boxes_overlap_bev.h"
 
 #include <algorithm>

@@ -39,7 +39,7 @@ struct Args {
 
 namespace native {
 
-// Bytes of the caller's workspace for `points` points, 1 at least: at any address, with any number of voxels and
+// Bytes of the caller's workspace for `points` points, at least 1: at any address, with any number of voxels and
 // threads.
 size_t workspace_bytes(int64_t points);
 

@@ -52,8 +52,8 @@ namespace device {
 // voxels up to `points`.
 size_t workspace_bytes(int64_t points, int64_t channels);
 
-// Computes the output. Throws Failure with BAD_PARAM if a value of the map is invalid, and std::bad_alloc, before
-// it writes it.
+// Computes the output. Before writing it, throws Failure with BAD_PARAM if a map value is invalid, and
+// std::bad_alloc.
 void run(Call& call, const Args& args, Arena workspace);
 
 }  // namespace device

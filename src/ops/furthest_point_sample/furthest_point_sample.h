@@ -27,7 +27,7 @@ inline constexpr float kFirstDistance = 1e10F;
 
 namespace native {
 
-// What a call samples from.
+// The input of a call.
 enum class From { kPoints, kDistances };
 
 // Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.

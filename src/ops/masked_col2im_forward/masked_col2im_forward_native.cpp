@@ -1,6 +1,6 @@
 // Masked col2im forward, native algorithm: its launches. The first checks the masks. If they are distinct and in
 // row-major order, as the masks of a network, each vector of the image is loaded from consecutive elements of col;
-// else elements are scattered one by one.
+// otherwise elements are scattered one by one.
 #include "ops/masked_col2im_forward/masked_col2im_forward.h"
 
 #include "ops/masked_col2im_forward/masked_col2im_forward_native_kernels.h"

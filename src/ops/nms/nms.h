@@ -44,7 +44,7 @@ struct Args {
 
 namespace native {
 
-// 0 if there is nothing to do. Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.
+// The bytes of the workspace, 0 without work. Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.
 size_t workspace_bytes(const Args& args);
 
 // Computes the outputs. Throws std::bad_alloc before it writes them.

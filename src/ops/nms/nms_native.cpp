@@ -1,5 +1,5 @@
-// NMS: the launches of the native algorithm. One suppression after the other: selects the candidates, sorts them,
-// prepares their boxes, suppresses, and writes those that are kept.
+// NMS: the launches of the native algorithm. For one suppression at a time: selects the candidates, sorts them,
+// prepares their boxes, suppresses, and writes the kept boxes.
 #include "ops/nms/nms.h"
 
 #include <utility>

@@ -12,7 +12,7 @@ namespace mluop::nms_rotated {
 // The arguments of the call, checked.
 struct Args {
   int64_t N;
-  int64_t columns;  // 5, or 6 with labels, which are not read
+  int64_t columns;  // 5, or 6 with labels (ignored)
   float iou_threshold;
   const float* boxes;   // [N, columns]
   const float* scores;  // [N]

@@ -1,5 +1,6 @@
 // Points in boxes: the launches of the native algorithm. The first computes what the tests of a box share, and its
-// bounds; then each group of points is compared with the bounds of all boxes, and tested with those that it meets.
+// bounds; then each group of points is compared with the bounds of all boxes, and tested with the boxes that it
+// meets.
 #include "ops/points_in_boxes/points_in_boxes.h"
 
 #include <algorithm>

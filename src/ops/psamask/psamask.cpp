@@ -3,8 +3,8 @@
 // distribute().
 //
 // Letters: N images of H x W pixels, each with a mask of mask_h x mask_w elements around it. Element (a, b) of the
-// mask of pixel (h, w) belongs to pixel (h + a - half_h, w + b - half_w). Elements are copied bit by bit: one
-// implementation serves half and bfloat16.
+// mask of pixel (h, w) belongs to pixel (h + a - half_h, w + b - half_w). Elements are copied with all bits, so
+// that half and bfloat16 share one implementation.
 #include <algorithm>
 
 #include "core/sizes.h"
@@ -20,8 +20,8 @@ struct Masks {
   int psa_type, h_mask, w_mask;
 };
 
-// Pixels of a row that a work item of distribute() owns, and pixels that it reads at a time: a square of elements
-// stays in L1.
+// Number of pixels of a row that a work item of distribute() writes, and of pixels that it reads at a time: a
+// square of elements stays in L1.
 constexpr int64_t kBlock = 16;
 
 // The arguments of the call, checked.
@@ -35,7 +35,8 @@ struct Args {
   void* output;
 };
 
-// The elements of a mask of `size` around `center` that belong to pixels, along an axis of `extent` pixels.
+// The range of elements of a mask of `size` around `center` that belong to pixels, along an axis of `extent`
+// pixels.
 Range inside(int64_t center, int64_t extent, int64_t size) {
   const int64_t half = (size - 1) / 2;
   return {std::max<int64_t>(half - center, 0), std::min(size, extent + half - center)};
@@ -58,8 +59,8 @@ void collect(const Args& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Work items: (n, y, block of x), the pixels of an output row each. An element of the mask of pixel p that belongs
-// to pixel q is at (p, mask element) of one tensor and at (q, p) of the other.
+// Work items: (n, y, block of x), each a block of pixels of an output row. An element of the mask of pixel p that
+// belongs to pixel q is at (p, mask element) of one tensor and at (q, p) of the other.
 template <class T, bool kForward>
 void distribute(const Args& args, int64_t begin, int64_t end, Task&) {
   const int64_t H = args.H, W = args.W, blocks = ceil_div(W, kBlock), half_w = args.half_w();
@@ -74,7 +75,7 @@ void distribute(const Args& args, int64_t begin, int64_t end, Task&) {
       const T* const from = static_cast<const T*>(args.input) + (row - y + other_y) * W * args.input_row;
       for (int64_t block = 0; block < W; block += kBlock) {
         for (int64_t x = first_x; x < last_x; ++x) {
-          // b = half_w + x - other_x forward, and the reverse backward, is in [0, mask_w).
+          // b, half_w + x - other_x forward and half_w + other_x - x backward, is in [0, mask_w).
           const int64_t low = kForward ? x + half_w - args.mask_w + 1 : x - half_w;
           const int64_t last = std::min({block + kBlock, W, low + args.mask_w});
           for (int64_t other_x = std::max(block, low); other_x < last; ++other_x) {

@@ -1,5 +1,5 @@
 // RoI-aware pooling, backward, native algorithm: its launches. The first checks the points of all voxels and finds
-// the voxels that have some, which are few; in the second each point has one owner, which adds its gradients in
+// the voxels with points, which are few; in the second each point has one owner, which adds its gradients in
 // the order of the voxels.
 #include "ops/roiaware_pool3d/roiaware_pool3d.h"
 

@@ -1,6 +1,6 @@
 // RoI-aware pooling, forward, native algorithm: its workspace and its launches. Points are prepared in groups with
-// bounds, RoIs with what their tests share; then each RoI searches its points, counts them into its voxels, and
-// pools those that have some.
+// bounds, RoIs with the common terms of their tests; then each RoI searches its points, counts them into its
+// voxels, and pools the voxels with points.
 #include "ops/roiaware_pool3d/roiaware_pool3d.h"
 
 #include <algorithm>

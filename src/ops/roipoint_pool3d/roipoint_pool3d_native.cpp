@@ -1,5 +1,5 @@
 // RoI-point pooling, native algorithm: its workspace and its launches. Points are prepared in groups with bounds,
-// boxes with what their tests share; then each box searches its first points and copies them.
+// boxes with the common terms of their tests; then each box searches its first points and copies them.
 #include "ops/roipoint_pool3d/roipoint_pool3d.h"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ struct BackwardArgs : Args {
 
 namespace native {
 
-// Compute the output. Throw before they write it: Failure with BAD_PARAM if an index is not of a feature of its
+// Compute the output. Throw before they write it: Failure with BAD_PARAM if an index names no feature of its
 // cloud, or if the bytes of all tensors exceed int64_t, with ALLOC_FAILED if no tile fits NRAM, and
 // std::bad_alloc.
 void run_forward(Call& call, const ForwardArgs& args);

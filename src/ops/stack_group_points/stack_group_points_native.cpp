@@ -1,5 +1,5 @@
 // Stack group points: the launches of the native algorithm. The first ones check the indices of each cloud, the
-// last copies, or sums. Memory: two or three numbers a cloud, and a tile in NRAM.
+// last copies, or sums. Memory: two or three numbers for each cloud, and a tile in NRAM.
 #include "ops/stack_group_points/stack_group_points.h"
 
 #include <algorithm>

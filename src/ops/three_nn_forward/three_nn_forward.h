@@ -34,7 +34,7 @@ struct KnownSizes {
 
 namespace native {
 
-// Known points from which on queries search a tree; below, they are compared with all.
+// The number of known points from which on queries search a tree; fewer points are all compared with each query.
 inline constexpr int64_t kMinTreePoints = 1024;
 
 // Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.

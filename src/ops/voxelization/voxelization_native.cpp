@@ -1,6 +1,6 @@
 // Voxelization, native algorithm: its workspace and its launches. A stable partition divides the points into
-// buckets by the hash of their cells; in a bucket, whose points are in ascending order, a hash table matches each
-// point with the first one of its cell. Prefix sums over the first points number the voxels.
+// buckets by the hash of their cells; in a bucket, whose points are in ascending order, a hash table finds the
+// first point of the cell of each point. Prefix sums over the first points number the voxels.
 #include "ops/voxelization/voxelization.h"
 
 #include <algorithm>

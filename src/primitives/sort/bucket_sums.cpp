@@ -33,7 +33,7 @@ void sum_lines(const BucketSums<Element>& args, int64_t begin, int64_t end, Task
   }
 }
 
-// sum_lines() of an element type, for each Element.
+// Instantiates sum_lines() for each Element.
 auto sum_lines_by_dtype(mluOpDataType_t dtype) {
   return dispatch_dtype(dtype, [](auto element) {
     using T = decltype(element);

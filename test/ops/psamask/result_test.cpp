@@ -1,5 +1,5 @@
-// PSA mask: a worked example, and sizes that the kernels treat apart. test/ops/contract_test.cpp has what holds
-// for every operator.
+// PSA mask: a worked example, and sizes that the kernels distinguish. test/ops/contract_test.cpp has the tests of
+// every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -52,7 +52,7 @@ TEST(OpsPsamask, Example) {
   }
 }
 
-// The gradient of a mask element inside the image is the element's own; of any other, 0.
+// The gradient of a mask element inside the image equals the element; other gradients are 0.
 TEST(OpsPsamask, BackwardReturnsWhatForwardMoved) {
   const std::vector<float> x = masks();
   for (const bool distributes : {false, true}) {
@@ -79,7 +79,7 @@ TEST(OpsPsamask, HostileSizes) {
       {{"h", 1}, {"w", 1}, {"h_mask", 1}, {"w_mask", 1}},     // one element
       {{"h", 3}, {"w", 15}, {"h_mask", 99}, {"w_mask", 99}},  // masks larger than 2 H - 1 and 2 W - 1
       {{"h", 3}, {"w", 16}, {"h_mask", 2}, {"w_mask", 2}},    // even masks; a block of pixels
-      {{"h", 3}, {"w", 17}, {"h_mask", 5}, {"w_mask", 33}},   // and one more
+      {{"h", 3}, {"w", 17}, {"h_mask", 5}, {"w_mask", 33}},   // a block plus one
       {{"h", 1}, {"w", 40}, {"h_mask", 1}, {"w_mask", 6}},    // a row
       {{"h", 40}, {"w", 1}, {"h_mask", 80}, {"w_mask", 1}},   // a column
       {{"h", 4}, {"w", 5}, {"h_mask", 0}, {"w_mask", 3}},     // no mask: zeros
