@@ -197,16 +197,6 @@ def test_walk_through(page, tmp_path, prefix, mluop_case):
                 assert output("sh", "-c", line) == expected
 
 
-def test_sections_of_operators():
-    """The pages of the operators have the same sections in the same order."""
-    expected = ["Definition", "Tensors", "Special values", "Outputs", "Algorithms", "Performance"]
-    expected += ["Used by", "Example"]
-    for page in DOCS.glob("operators/*.md"):
-        if page.stem != "index":
-            found = re.findall(r"^## (.*)$", page.read_text(), re.MULTILINE)
-            assert found == expected, page.name
-
-
 def test_blocks_that_do_not_run():
     """A block without a language is listed above; a command in it has the options that it names."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("**/*.md")]

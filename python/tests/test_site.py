@@ -36,7 +36,7 @@ SECTIONS = [
     "Special values",
     "Outputs",
     "Algorithms",
-    "Speed",
+    "Performance",
     "Used by",
     "Example",
 ]
