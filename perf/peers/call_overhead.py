@@ -11,7 +11,6 @@ many short repetitions, because other work of the machine only adds to a time.
 """
 
 import ctypes
-import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,11 +20,10 @@ import torch
 
 import mluop_omp
 import mluop_omp.torch as mt
-from mluop_omp._library import DECLARATIONS, functions
+from mluop_omp._library import Handle, functions
 
 _CALLS, _REPETITIONS = 50, 100
 _LIBRARY = torch.library.Library("call_overhead", "DEF")
-_NOT_OPERATORS = re.compile("Create|Destroy|Descriptor|WorkspaceSize|NumActOut|mluOpOmp(Set|Release)")
 
 
 def _cases() -> dict[str, tuple]:
@@ -45,6 +43,7 @@ def _cases() -> dict[str, tuple]:
     scatter = (floats(8, 4), integers(2, 8, 3), "sum")
     voxels, _, mapping, counts = mluop_omp.dynamic_scatter(*scatter)
     neighbors = (integers(8, 1, 4, 3), floats(1, 4, 3))
+    boxes, scores = floats(8, 7), floats(8)
     return {
         "voxel_pooling": pooling,
         "voxel_pooling_backward": (floats(1, 4, 4, 4), mluop_omp.voxel_pooling(*pooling)[1]),
@@ -57,6 +56,14 @@ def _cases() -> dict[str, tuple]:
         "three_interpolate_backward": (floats(1, 4, 4), *neighbors, 8),
         "masked_im2col": (floats(1, 2, 4, 4), integers(4, 3), integers(4, 3), (3, 3), (1, 1)),
         "masked_col2im": (floats(2, 3), integers(4, 3), integers(4, 3), (4, 4)),
+        "box_iou_rotated": (floats(8, 5), floats(8, 5)),
+        "boxes_overlap_bev": (boxes, boxes),
+        "nms": (floats(8, 4), scores, 0.5),
+        "nms_rotated": (floats(8, 5), scores, 0.5),
+        "nms3d": (boxes, scores, 0.5),
+        "soft_nms": (floats(8, 4), scores),
+        "nms_match": (floats(8, 5), 0.5),
+        "points_in_boxes": (floats(1, 8, 3), boxes[None]),
         "indice_pairs": convolution,
         "indice_conv": (floats(3, 4), floats(1, 1, 1, 4, 4), pairs, num, 3, True),
         "indice_conv_backward_data": (floats(3, 4), floats(1, 1, 1, 4, 4), pairs, num),
@@ -79,24 +86,18 @@ def _microseconds(*calls: tuple[Callable[..., object], tuple]) -> list[float]:
 def _c_microseconds(operator: Callable[..., object], arguments: tuple) -> float:
     """Returns the time of the operator's C function, minus the time of an empty call through ctypes."""
     nothing = ctypes.CDLL(functions._name)["omp_get_max_threads"]
-    originals = {name: getattr(functions, name) for name in DECLARATIONS if not _NOT_OPERATORS.search(name)}
-    times = []
+    call, times = Handle.call, []
 
-    def replace(name: str, function: Callable[..., int]) -> None:
-        def measure(*of_c: Any) -> int:
-            nothing.argtypes = function.argtypes
-            times.append(_microseconds((function, of_c), (nothing, of_c)))
-            return function(*of_c)
+    def measure(own: Handle, function: Callable[..., int], *of_c: Any) -> None:
+        nothing.argtypes, of_handle = function.argtypes, (own.pointer, *of_c)
+        times.append(_microseconds((function, of_handle), (nothing, of_handle)))
+        call(own, function, *of_c)
 
-        setattr(functions, name, measure)
-
+    Handle.call = measure
     try:
-        for name, function in originals.items():
-            replace(name, function)
         operator(*arguments)
     finally:
-        for name, function in originals.items():
-            setattr(functions, name, function)
+        Handle.call = call
     return sum(both - ctypes_only for both, ctypes_only in times)
 
 
@@ -131,8 +132,6 @@ def main() -> None:
     print(f"{'operator':28}{'C':>6}{'NumPy':>8}{'tensors':>9}{'empty':>8}{'gradient':>10}{'empty':>8}")
     for name, arrays in _cases().items():
         tensors = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arrays)
-        if name == "indice_conv_backward_data":
-            tensors += (False,)
         empty, empty_grad = _empty(name, tensors)
         of_numpy = getattr(mluop_omp, name)
         # Gradient operators are not functions of mluop_omp.torch.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from mluop_omp import __version__, _status
 from mluop_omp._library import MluOpError
-from mluop_omp._text import printable
-from mluop_omp.comparison import _command as compare
+from mluop_omp.golden import _command as compare
+from mluop_omp.golden._text import printable
 
 _COMMANDS = (compare,)
 _DESCRIPTION = """

@@ -11,7 +11,8 @@ import ctypes
 import functools
 import operator
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Callable
 
 import numpy as np
 
@@ -78,8 +79,36 @@ def describe(
     return descriptor
 
 
+def integers(name: str, values: Any) -> tuple[int, ...]:
+    """Returns integers that C ints can hold."""
+    try:
+        return tuple(array.array("i", values))
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {values!r}, expected integers") from None
+    except OverflowError:
+        raise bad_param(f"{name} is {list(values)}, expected 32-bit integers") from None
+
+
+def int32s(name: str, values: Any, count: int) -> tuple[int, ...]:
+    """Returns integers that C ints can hold, one for each axis."""
+    found = integers(name, values)
+    if len(found) != count:
+        raise bad_param(f"{name} has {len(found)} elements, expected {count}")
+    return found
+
+
 class Arrays(ABC):
     """The arrays of a library. `array` in the methods below is one of them."""
+
+    # A handle for a call.
+    handle = staticmethod(_library.handle)
+
+    # Integers that C ints can hold; symbols of PyTorch where a call computes nothing.
+    integers, int32s = staticmethod(integers), staticmethod(int32s)
+
+    def made(self, make: Callable[..., Any], *arguments: Any) -> Any:
+        """Returns make(*arguments), an object of the library."""
+        return make(*arguments)
 
     @abstractmethod
     def tensor(self, name: str, array: Any, dimensions: str = "", layout: int = ARRAY) -> Tensor:
@@ -95,16 +124,29 @@ class Arrays(ABC):
         name: str,
         shape: tuple[int, ...],
         like: Any = None,
-        out: Any = None,
         layout: int = ARRAY,
     ) -> tuple[Any, Descriptor, int]:
         """Returns an array for an output, its descriptor and its address.
 
-        The array is `out`, unless that is None; else one of the element type of `like`, int32 if
-        that is None, whose contents are unspecified.
+        Its element type is that of `like`, or int32; its contents are unspecified.
         """
 
-    def zeros(self, shape: tuple[int, ...], like: Any) -> Any:
+    @abstractmethod
+    def into(self, outputs: Sequence[Any]) -> Arrays:
+        """Returns the Arrays of a call that writes its outputs to these arrays of the caller."""
+
+    @abstractmethod
+    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+        """Returns the outputs of a call whose results NumPy has computed."""
+
+    def zeros_output(self, name: str, shape: tuple[int, ...], like: Any = None) -> Any:
+        """As `output`, with an array of zeros; one of the caller keeps its elements."""
+        tensor = self.output(name, shape, like)
+        self.fill(tensor[0], 0)
+        return tensor
+
+    def zeros(self, shape: tuple[int, ...], like: Any = None) -> Any:
+        """Returns an array of zeros that is not an output."""
         array, _, _ = self.output("zeros", shape, like)
         self.fill(array, 0)
         return array
@@ -122,8 +164,8 @@ class Arrays(ABC):
         """Returns [N, C, H, W] as contiguous [N, H, W, C], its descriptor and its address."""
 
     @abstractmethod
-    def from_nhwc(self, array: Any, like: Any, out: Any = None) -> Any:
-        """Returns [N, H, W, C] as [N, C, H, W], in the memory format of `like`, or in `out`."""
+    def from_nhwc(self, array: Any, like: Any) -> Any:
+        """Returns an output [N, H, W, C] as [N, C, H, W], in the memory format of `like`."""
 
     @abstractmethod
     def fill(self, array: Any, value: int) -> None:
@@ -140,6 +182,19 @@ class Arrays(ABC):
     @abstractmethod
     def counts(self, array: Any) -> list[int]:
         """Returns the integers of an array of one dimension."""
+
+    def pair_counts(self, num: Any, offsets: int) -> bytes:
+        """Returns the number of pairs of each offset, as int64."""
+        counts = self.counts(num)
+        if len(counts) != offsets:
+            raise bad_param(
+                f"indice_num has shape [{len(counts)}], expected [{offsets}]: a number for each "
+                "offset"
+            )
+        try:
+            return array.array("q", counts).tobytes()
+        except OverflowError:
+            raise bad_param(f"indice_num is {counts}, expected 64-bit integers") from None
 
     @abstractmethod
     def is_double(self, array: Any) -> bool:
@@ -161,8 +216,56 @@ class Arrays(ABC):
         """
 
 
+class Into(Arrays):
+    """Arrays whose outputs are arrays of the caller, in their order."""
+
+    def __init__(self, outputs: Sequence[Any]) -> None:
+        self.outputs = tuple(outputs)
+        self._next = iter(self.outputs)
+        self._images: dict[int, Any] = {}
+
+    def output(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        like: Any = None,
+        layout: int = ARRAY,
+    ) -> tuple[Any, Descriptor, int]:
+        array = next(self._next)
+        if layout != NHWC:
+            return array, *self.tensor(name, array, layout=layout)
+        image = super().output(name, shape, like, layout=layout)
+        self._images[id(image[0])] = array
+        return image
+
+    def from_nhwc(self, array: Any, like: Any) -> Any:
+        output = self._images[id(array)]
+        output[...] = super().from_nhwc(array, like)
+        return output
+
+    def zeros(self, shape: tuple[int, ...], like: Any = None) -> Any:
+        array, _, _ = super().output("zeros", shape, like)
+        self.fill(array, 0)
+        return array
+
+    def zeros_output(self, name: str, shape: tuple[int, ...], like: Any = None) -> Any:
+        return self.output(name, shape, like)
+
+    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+        """Rows of an output that has more than its result become 0."""
+        for output, result in zip(self.outputs, results):
+            rows = self.to_numpy("out", output)
+            rows[: len(result)] = result
+            rows[len(result) :] = 0
+        return tuple(output[: len(result)] for output, result in zip(self.outputs, results))
+
+    def first_rows(self, array: Any, shape: tuple[int, ...], count: int) -> Any:
+        return array[:count]
+
+
 # Names of this module are found faster than attributes of another.
-_addressof, _from_buffer, _empty = ctypes.addressof, ctypes.c_char.from_buffer, np.empty
+_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
+_empty, _zeros, _ndarray = np.empty, np.zeros, np.ndarray
 
 
 def address(array: np.ndarray) -> int:
@@ -182,7 +285,9 @@ class NumpyArrays(Arrays):
         self, name: str, array: np.ndarray, dimensions: str = "", layout: int = ARRAY
     ) -> Tensor:
         # The values behind a mask are not data.
-        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        if type(array) is not _ndarray and (
+            not isinstance(array, _ndarray) or isinstance(array, np.ma.MaskedArray)
+        ):
             raise TypeError(f"{name} is of type {type(array).__name__}, expected numpy.ndarray")
         dtype = self._dtypes.get(array.dtype)
         if dtype is None:
@@ -201,28 +306,26 @@ class NumpyArrays(Arrays):
         name: str,
         shape: tuple[int, ...],
         like: np.ndarray | None = None,
-        out: np.ndarray | None = None,
         layout: int = ARRAY,
     ) -> tuple[np.ndarray, Descriptor, int]:
-        if out is not None:
-            return out, *self.tensor(name, out, layout=layout)
         dtype = self._int32 if like is None else like.dtype
         array = _empty(shape, dtype)
         return array, describe(layout, self._dtypes[dtype], shape), address(array)
+
+    def zeros_output(
+        self, name: str, shape: tuple[int, ...], like: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Descriptor, int]:
+        dtype = self._int32 if like is None else like.dtype
+        array = _zeros(shape, dtype)
+        return array, describe(ARRAY, self._dtypes[dtype], shape), address(array)
 
     def to_nhwc(self, name: str, array: np.ndarray) -> tuple[np.ndarray, Descriptor, int]:
         self.tensor(name, array, "N C H W")
         channels_last = np.ascontiguousarray(array.transpose(0, 2, 3, 1))
         return channels_last, *self.tensor(name, channels_last, layout=NHWC)
 
-    def from_nhwc(
-        self, array: np.ndarray, like: np.ndarray, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        channels_first = array.transpose(0, 3, 1, 2)
-        if out is None:
-            return np.ascontiguousarray(channels_first)
-        out[...] = channels_first
-        return out
+    def from_nhwc(self, array: np.ndarray, like: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(array.transpose(0, 3, 1, 2))
 
     def fill(self, array: np.ndarray, value: int) -> None:
         array.fill(value)
@@ -236,6 +339,12 @@ class NumpyArrays(Arrays):
 
     def is_double(self, array: Any) -> bool:
         return getattr(array, "dtype", None) == np.float64
+
+    def into(self, outputs: Sequence[np.ndarray]) -> NumpyArrays:
+        return _NumpyInto(outputs)
+
+    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        return results
 
     def to_numpy(self, name: str, array: Any) -> Any:
         return array
@@ -260,6 +369,10 @@ class NumpyArrays(Arrays):
         return counts.tolist()
 
 
+class _NumpyInto(Into, NumpyArrays):
+    pass
+
+
 NUMPY = NumpyArrays()
 # The descriptor of a number that an operator writes.
 NUMBER = describe(ARRAY, DTYPES["int32"], (1,))
@@ -281,7 +394,9 @@ def floats(name: str, values: Any) -> tuple[Descriptor, bytes]:
 
 
 def int32(name: str, value: Any) -> int:
-    """Returns an integer that a C int can hold."""
+    """Returns an integer that a C int can hold; a symbolic integer of PyTorch as it is."""
+    if type(value) is not int and hasattr(value, "node"):
+        return value
     try:
         integer = operator.index(value)
     except TypeError:
@@ -294,27 +409,9 @@ def int32(name: str, value: Any) -> int:
 def size(name: str, value: Any) -> int:
     """Returns an integer that a C int can hold and that is at least 0."""
     number = int32(name, value)
-    if number < 0:
+    if type(number) is int and number < 0:
         raise bad_param(f"{name} is {number}, expected at least 0")
     return number
-
-
-def integers(name: str, values: Any) -> tuple[int, ...]:
-    """Returns integers that C ints can hold."""
-    try:
-        return tuple(array.array("i", values))
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {values!r}, expected integers") from None
-    except OverflowError:
-        raise bad_param(f"{name} is {list(values)}, expected 32-bit integers") from None
-
-
-def int32s(name: str, values: Any, count: int) -> tuple[int, ...]:
-    """Returns integers that C ints can hold, one for each axis."""
-    found = integers(name, values)
-    if len(found) != count:
-        raise bad_param(f"{name} has {len(found)} elements, expected {count}")
-    return found
 
 
 def enumerator(name: str, value: Any, values: dict[str, int]) -> int:
@@ -326,7 +423,7 @@ def enumerator(name: str, value: Any, values: dict[str, int]) -> int:
 
 def extent(size: int) -> int:
     """Returns the extent to allocate for a size that the library has yet to check."""
-    return max(size, 0)
+    return max(size, 0) if type(size) is int else size
 
 
 handle = _library.handle

@@ -24,96 +24,9 @@ DECLARATIONS = {
     "mluOpCreateTensorDescriptor": "p",
     "mluOpDestroyTensorDescriptor": "p",
     "mluOpSetTensorDescriptor_v2": "piiip",
-    "mluOpCreateSparseConvolutionDescriptor": "p",
-    "mluOpDestroySparseConvolutionDescriptor": "p",
-    "mluOpSetSparseConvolutionDescriptor": "piippppppiii",
-    "mluOpGetSparseConvolutionNumActOut": "pp",
-    "mluOpCreateDCNDescriptor": "p",
-    "mluOpDestroyDCNDescriptor": "p",
-    "mluOpSetDCNDescriptor": "pipppiiii",
-    "mluOpVoxelPoolingForward": "piiiiiipppppppp",
-    "mluOpGetVoxelizationWorkspaceSize": "ppppiiibppppp",
-    "mluOpVoxelization": "pppppppiiibpspppppppp",
-    "mluOpBoxIouRotated": "pibpppppp",
-    "mluOpCreateNmsDescriptor": "p",
-    "mluOpDestroyNmsDescriptor": "p",
-    "mluOpSetNmsDescriptor": "piiiiffiffib",
-    "mluOpGetNmsWorkspaceSize": "ppppp",
-    "mluOpNms": "pppppppsppp",
-    "mluOpGetNmsRotatedWorkspaceSize": "ppp",
-    "mluOpNmsRotated": "pfpppppsppp",
-    "mluOpFocalLossSigmoidForward": "piippppppffpp",
-    "mluOpFocalLossSigmoidBackward": "piippppppffpp",
-    "mluOpCreateRoiAlignForwardDescriptor": "p",
-    "mluOpDestroyRoiAlignForwardDescriptor": "p",
-    "mluOpSetRoiAlignForwardDescriptor_v2": "piiifib",
-    "mluOpRoiAlignForward_v2": "pppppppppppp",
-    "mluOpRoiAlignBackward_v2": "pppppppppfibipp",
-    "mluOpMsDeformAttnForward": "pppppppppppipp",
-    "mluOpMsDeformAttnBackward": "pppppppppppppipppppp",
-    "mluOpBallQuery": "pppppffipp",
-    "mluOpPointsInBoxes": "ppppppp",
-    "mluOpGetRoiAwarePool3dForwardWorkspaceSize": "ppppp",
-    "mluOpRoiAwarePool3dForward": "piiiipppppppsiiiipppppp",
-    "mluOpRoiAwarePool3dBackward": "piiiiiiipppppppp",
-    "mluOpGetRoiPointPool3dWorkspaceSize": "piiiiipppppp",
-    "mluOpRoiPointPool3d": "piiiiipppppppspppp",
-    "mluOpThreeNNForward": "ppppppspppp",
-    "mluOpGetThreeNNForwardWorkspaceSize": "ppp",
-    "mluOpThreeInterpolateForward": "ppppppppp",
-    "mluOpThreeInterpolateBackward": "ppppppppp",
-    "mluOpGetMaskedIm2colForwardWorkspaceSize": "ppppiipp",
-    "mluOpMaskedIm2colForward": "pppppppiiiipspp",
-    "mluOpGetMaskedCol2imForwardWorkspaceSize": "pppppp",
-    "mluOpMaskedCol2imForward": "pppppppsppp",
-    "mluOpDynamicPointToVoxelForward": "pipppppspppppppppp",
-    "mluOpGetDynamicPointToVoxelForwardWorkspaceSize": "pppp",
-    "mluOpDynamicScatterBackward": "pipppppppppppppspp",
-    "mluOpGetDynamicScatterBackwardWorkspaceSize": "pipp",
-    "mluOpIndiceConvolutionForward": "pppppppplllpspp",
-    "mluOpGetIndiceConvolutionForwardWorkspaceSize": "pppppplllp",
-    "mluOpIndiceConvolutionBackwardData": "ppppppppllpspp",
-    "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize": "pppppplp",
-    "mluOpIndiceConvolutionBackwardFilter": "ppppppppllpspp",
-    "mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize": "ppppppllp",
-    "mluOpGetIndicePairs": "pppppspppppp",
-    "mluOpGetIndicePairsWorkspaceSize": "ppppppp",
-    "mluOpDCNForward": "pppppppppppppspp",
-    "mluOpGetDCNForwardWorkspaceSize": "ppppppppp",
-    "mluOpDCNBackwardData": "pppppppppppppspppppp",
-    "mluOpGetDCNBakcwardDataWorkspaceSize": "ppppppppppp",
-    "mluOpDCNBackwardWeight": "pppppppppppspppp",
-    "mluOpGetDCNBackwardWeightWorkspaceSize": "ppppppppp",
     "mluOpOmpSetDefaultLogLevel": "p",
     "mluOpOmpSetAlgorithm": "pi",
     "mluOpOmpReleaseMemory": "p",
-    "mluOpOmpVoxelPoolingBackward": "ppppppp",
-    "mluOpOmpBevPoolForward": "ppppppppppppp",
-    "mluOpOmpBevPoolBackward": "ppppppppppppppppp",
-    "mluOpOmpBoxesOverlapBev": "ppppppp",
-    "mluOpOmpSoftNms": "pifffipppppsppppp",
-    "mluOpOmpGetSoftNmsWorkspaceSize": "ppp",
-    "mluOpOmpNmsMatch": "pfpppsppppp",
-    "mluOpOmpGetNmsMatchWorkspaceSize": "ppp",
-    "mluOpOmpGetNms3dNormalWorkspaceSize": "ppp",
-    "mluOpOmpNms3dNormal": "pfpppsppp",
-    "mluOpOmpFurthestPointSample": "ppppspp",
-    "mluOpOmpGetFurthestPointSampleWorkspaceSize": "pppp",
-    "mluOpOmpFurthestPointSampleWithDist": "ppppspp",
-    "mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize": "pppp",
-    "mluOpOmpGatherPointsForward": "ppppppp",
-    "mluOpOmpGatherPointsBackward": "ppppppp",
-    "mluOpOmpPointsInBoxesPart": "ppppppp",
-    "mluOpOmpPointsInBoxesAll": "ppppppp",
-    "mluOpOmpStackBallQuery": "pppppppppfipp",
-    "mluOpOmpStackGroupPointsForward": "ppppppppppp",
-    "mluOpOmpStackGroupPointsBackward": "ppppppppppp",
-    "mluOpOmpAssignScoreWithkForward": "ppppppppppp",
-    "mluOpOmpAssignScoreWithkBackward": "ppppppppppppppppp",
-    "mluOpOmpIndiceMaxpoolForward": "pppppppp",
-    "mluOpOmpIndiceMaxpoolBackward": "pppppppppppp",
-    "mluOpOmpKnn": "pipppppspppp",
-    "mluOpOmpGetKnnWorkspaceSize": "pippp",
     "mluOpOmpCompare": "ppppppp",
     "mluOpOmpDestroyComparison": "p",
     "mluOpOmpGetDifference": "pp",
@@ -205,6 +118,16 @@ def _declare(functions: ctypes.CDLL) -> None:
 
 functions = _load()
 _declare(functions)
+
+
+def function(name: str, parameters: str) -> Callable[..., int]:
+    """Declares a function of the library, with its parameters as in DECLARATIONS."""
+    declared = getattr(functions, name)
+    declared.argtypes = [_TYPES[parameter] for parameter in parameters]
+    DECLARATIONS[name] = parameters
+    return declared
+
+
 # Errors are exceptions here; the log would repeat them on stderr.
 functions.mluOpOmpSetDefaultLogLevel(b"off")
 
@@ -256,7 +179,7 @@ class Handle:
     """A handle of the library, and the memory of its calls. A call has it for itself.
 
     with handle() as own:
-        require(functions.mluOp...(own.pointer, ...))
+        own.call(functions.mluOp..., ...)
 
     An exception in the block, whatever it is and wherever it strikes, discards the handle.
     """
@@ -276,9 +199,15 @@ class Handle:
     def __enter__(self) -> Handle:
         return self
 
-    def __exit__(self, exception: type | None, *_: Any) -> None:
+    def __exit__(self, exception: type | None, value: object, traceback: object) -> None:
         if exception is None:
             self._idle.append(self)
+
+    def call(self, function: Callable[..., int], *arguments: Any) -> None:
+        """Calls a function of the library with the handle and the arguments."""
+        status = function(self.pointer, *arguments)
+        if status:
+            require(status)
 
     def workspace(self, query: Callable[..., int], *arguments: Any) -> tuple[int | None, int]:
         """Returns a workspace as large as the query requires, for the next call, and its size.
@@ -322,7 +251,7 @@ _algorithm = os.environ.get("MLUOP_OMP_ALGORITHM", ALGORITHMS[0])
 
 def handle() -> Handle:
     """Returns a handle for a call, which returns it at the end of its `with` statement."""
-    algorithm = get_algorithm()
+    algorithm = _algorithm
     try:
         return _idle[algorithm].pop()
     except IndexError:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp._library import bad_param
-from mluop_omp._operators import voxels
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch._arrays import apply_num_threads, to_int32, write
 from mluop_omp.torch._pool import pool_points
 from mluop_omp.torch._precision import dense, widened
@@ -42,7 +42,7 @@ def voxel_pooling_forward(
     (features,) = widened(input_features)
     outputs = {"output_features": output_features, "pos_memo": pos_memo}
     arguments = (to_int32("geom_xyz", geom_xyz), features, voxel_num)
-    write(outputs, features.dtype, voxels.voxel_pooling, *arguments)
+    write(outputs, features.dtype, operators.voxel_pooling, *arguments)
 
 
 def voxel_pooling_inference_forward(

@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from mluop_omp import _extensions
-from mluop_omp._operators import voxels
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index, to_int32
 from mluop_omp.torch._pool import points_of_intervals, pool_points
 from mluop_omp.torch._precision import dense, widened
@@ -71,7 +71,7 @@ def bev_pool_v2_backward(
     ranks = _ranks(points, ranks_depth, ranks_feat, ranks_bev, out_grad)
     out_grad, depth, feat = widened(out_grad, depth, feat)
     rows = out_grad.flatten(0, -2), depth.flatten(), feat.flatten(0, -2)
-    of_depth, of_feat = voxels.bev_pool_backward(TORCH, *rows, *ranks)
+    of_depth, of_feat = operators.bev_pool_backward(TORCH, *rows, *ranks)
     depth_grad.copy_(of_depth.view(depth.shape))
     feat_grad.copy_(of_feat.view(feat.shape))
 

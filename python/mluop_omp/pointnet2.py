@@ -13,26 +13,16 @@ import torch
 from torch import Tensor
 
 from mluop_omp import _extensions
-from mluop_omp._operators import points as operators
+from mluop_omp._definitions.sampling import order_of_ties
+from mluop_omp._operators._declaration import operators
 from mluop_omp.mmcv._points import rows_of_three
 from mluop_omp.torch import _addresses
 from mluop_omp.torch._arrays import TORCH, apply_num_threads
 from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
 
-# Threads of a block of the kernel of pointnet2_ops, and of that of mmcv, whose ties the operator
-# has.
-_THREADS, _MMCV_THREADS = 512, 1024
 
-
-def _order_of_ties(count: int, most: int) -> Tensor:
-    """Returns the points in the order in which equally far ones are sampled by `most` threads.
-
-    Each of T threads, a power of two, has every T-th point; a tree joins the threads.
-    """
-    bits = min(most, max(count, 1)).bit_length() - 1
-    thread = torch.arange(count) % (1 << bits)
-    reversed_bits = sum((thread >> bit & 1) << (bits - 1 - bit) for bit in range(bits))
-    return torch.argsort(reversed_bits * count + torch.arange(count))
+def _order_of_ties(count: int, *threads: int) -> Tensor:
+    return torch.from_numpy(order_of_ties(count, *threads))
 
 
 def _sample(cloud: Tensor, npoint: int) -> Tensor:
@@ -42,10 +32,10 @@ def _sample(cloud: Tensor, npoint: int) -> Tensor:
     """
     x, y, z = cloud.square().unbind(1)
     remains = ~((x + y + z).double() <= 1e-3)
-    order = _order_of_ties(len(cloud), _THREADS)
+    order = _order_of_ties(len(cloud), 512)  # threads of a block of pointnet2_ops
     order = order[remains[order] | (order == 0)]
     place = torch.empty_like(order)
-    place[_order_of_ties(len(order), _MMCV_THREADS)] = order
+    place[_order_of_ties(len(order))] = order
     sampled = place[operators.furthest_point_sample(TORCH, cloud[place][None], npoint)[0].long()]
     # At no distance from all samples, the operator repeats the first point.
     if not remains[0]:

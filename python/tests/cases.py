@@ -18,6 +18,8 @@ SPACE, KERNEL = (5, 4, 3), (3, 3, 3)
 ONES = (1, 1, 1)
 # Positions of the arguments in which the operators of torch.ops.mluop_omp have derivatives.
 DIFFERENTIABLE = {
+    "psamask": [0],
+    "psamask_backward": [0],
     "voxel_pooling": [1],
     "voxel_pooling_backward": [0],
     "bev_pool": [0, 1],
@@ -122,6 +124,14 @@ def boxes(count: int, columns: int, first_side: int) -> torch.Tensor:
     sides = slice(first_side, first_side + 2)
     numbers[:, sides] = numbers[:, sides].abs() + 0.5
     return numbers
+
+
+def _psamask(N=2, A=3, B=5, H=4, W=6, psa_type="collect"):
+    return floats(N, A * B, H, W), [A, B], psa_type
+
+
+def _psamask_backward(N=2, A=3, B=5, H=4, W=6, psa_type="distribute"):
+    return floats(N, H * W, H, W), [A, B], psa_type
 
 
 def _box_iou_rotated(N=9, M=7, mode="iou", aligned=False):
@@ -344,7 +354,7 @@ def _indice_conv(L=20, num_out=12, Ci=4, Co=6, K=3):
 
 def _indice_conv_backward_data(L=20, num_out=12, Ci=4, Co=6, K=3):
     filters = floats(K, 1, 3, Ci, Co) / 4
-    return floats(num_out, Co), filters, *rulebook(3 * K, L, num_out), False
+    return floats(num_out, Co), filters, *rulebook(3 * K, L, num_out)
 
 
 def _indice_conv_backward_filter(L=20, num_out=12, Ci=4, Co=6, K=3):
@@ -405,8 +415,7 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
 
 def of_numpy(name: str, arguments: tuple) -> tuple[Any, ...]:
     """Returns the arguments of the function of mluop_omp for those of torch.ops.mluop_omp."""
-    arrays = tuple(_array(a) if isinstance(a, torch.Tensor) else a for a in arguments)
-    return arrays[:4] if name == "indice_conv_backward_data" else arrays
+    return tuple(_array(a) if isinstance(a, torch.Tensor) else a for a in arguments)
 
 
 def with_gradients(name: str) -> tuple[Any, ...]:

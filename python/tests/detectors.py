@@ -17,39 +17,39 @@ import torch
 
 import mluop_omp
 
-HARD = {"hard_voxelize_forward"}
-SCATTER = {"dynamic_point_to_voxel_forward"}
-SCATTER_FEATURES = SCATTER | {"dynamic_point_to_voxel_backward"}
+HARD = {"voxelization"}
+SCATTER = {"dynamic_scatter"}
+SCATTER_FEATURES = SCATTER | {"dynamic_scatter_backward"}
 MEAN = {"dynamic_voxelize_forward"} | SCATTER
 DYNAMIC = MEAN | SCATTER_FEATURES
-SPARSE = {"get_indice_pairs_3d_forward", "indice_conv_forward", "indice_conv_backward"}
-POOL = {"indice_maxpool_forward", "indice_maxpool_backward"}
+_CONVOLUTION = {"indice_conv", "indice_conv_backward_data", "indice_conv_backward_filter"}
+SPARSE = {"indice_pairs"} | _CONVOLUTION
+POOL = {"indice_maxpool", "indice_maxpool_backward"}
 ROTATED = {"nms_rotated"}
 UPRIGHT = {"nms"}
-SAMPLE = {"furthest_point_sampling_forward"}
-SAMPLE_CENTERS = SAMPLE | {"gather_points_forward"}
+SAMPLE = {"furthest_point_sample"}
+SAMPLE_CENTERS = SAMPLE | {"gather_points"}
 SAMPLE_VOTES = SAMPLE_CENTERS | {"gather_points_backward"}
-GROUP = {"group_points_forward"}
-GROUP_FEATURES = GROUP | {"group_points_backward"}
-BALLS = GROUP_FEATURES | {"ball_query_forward"}
-NEIGHBORS = {"knn_forward"}
-STACKED = {"stack_ball_query_forward", "stack_group_points_forward", "stack_group_points_backward"}
-INTERPOLATE = {"three_nn_forward", "three_interpolate_forward", "three_interpolate_backward"}
-INSIDE = {"points_in_boxes_all_forward"}
-PART = {"points_in_boxes_part_forward"}
+GROUP = {"gather_points"}
+GROUP_FEATURES = GROUP | {"gather_points_backward"}
+BALLS = GROUP_FEATURES | {"ball_query"}
+NEIGHBORS = {"knn"}
+STACKED = {"stack_ball_query", "stack_group_points", "stack_group_points_backward"}
+INTERPOLATE = {"three_nn", "three_interpolate", "three_interpolate_backward"}
+INSIDE = {"points_in_boxes_all"}
+PART = {"points_in_boxes_part"}
 OVERLAP = {"box_iou_rotated"}
-POOL_VOXELS = {"roiaware_pool3d_forward", "roiaware_pool3d_backward"}
-POOL_POINTS = {"roipoint_pool3d_forward"}
-SCORES = {"assign_score_withk_forward", "assign_score_withk_backward"}
-FOCAL = {"sigmoid_focal_loss_forward", "sigmoid_focal_loss_backward"}
-ALIGN = {"roi_align_forward", "roi_align_backward"}
-DEFORM = {"deform_conv_forward", "deform_conv_backward_input", "deform_conv_backward_parameters"}
-MODULATED = {"modulated_deform_conv_forward", "modulated_deform_conv_backward"}
-MASKED = {"masked_conv2d"}
-ATTENTION = {"multi_scale_deformable_attn_pytorch"}
+POOL_VOXELS = {"roiaware_pool3d", "roiaware_pool3d_backward"}
+POOL_POINTS = {"roipoint_pool3d"}
+SCORES = {"assign_score_withk", "assign_score_withk_backward"}
+FOCAL = {"sigmoid_focal_loss", "sigmoid_focal_loss_backward"}
+ALIGN = {"roi_align", "roi_align_backward"}
+DEFORM = {"deform_conv2d", "deform_conv2d_backward_data", "deform_conv2d_backward_weight"}
+MASKED = {"masked_im2col", "masked_col2im"}
+ATTENTION = {"ms_deform_attn", "ms_deform_attn_backward"}
 
 _VOTES = SAMPLE_VOTES | BALLS | INTERPOLATE | INSIDE
-_FUSED_SAMPLES = SAMPLE_CENTERS | {"furthest_point_sampling_with_dist_forward"}
+_FUSED_SAMPLES = SAMPLE_CENTERS | {"furthest_point_sample_with_dist"}
 _SEGMENTS = SAMPLE_CENTERS | INTERPOLATE
 _VOXEL_ROIS = HARD | SPARSE | ROTATED | PART | OVERLAP
 _AUXILIARY = FOCAL | INSIDE | INTERPOLATE
@@ -58,7 +58,7 @@ _GUIDED = UPRIGHT | DEFORM | MASKED
 _ALIGNED = UPRIGHT | ALIGN
 
 # The configuration; by what its extents along x and y, and its numbers of samples, are divided; the
-# points of a scene, or the rows of an image; the kernels that it calls.
+# points of a scene, or the rows of an image; the operators that it calls.
 NETWORKS = {
     "CenterPoint of pillars": ("centerpoint/*_pillar02_*fpn_8xb4*", 4, 2000, HARD | ROTATED),
     "CenterPoint, circle NMS": ("centerpoint/*_pillar02_*head-circlenms_*", 4, 2000, HARD),
@@ -89,7 +89,7 @@ NETWORKS = {
     "RetinaNet": ("retinanet/retinanet_r50_fpn_1x_coco", 4, 128, UPRIGHT),
     "RetinaNet, guided anchors": ("guided_anchoring/ga-retinanet_r50_fpn*", 4, 128, _GUIDED),
     "Faster R-CNN": ("faster_rcnn/faster-rcnn_r50_fpn_1x_coco", 4, 128, _ALIGNED),
-    "Faster R-CNN, DCNv2": ("dcnv2/faster-rcnn_r50-mdconv-c3*", 4, 128, _ALIGNED | MODULATED),
+    "Faster R-CNN, DCNv2": ("dcnv2/faster-rcnn_r50-mdconv-c3*", 4, 128, _ALIGNED | DEFORM),
     "Deformable DETR": ("deformable_detr/deformable-detr_r50_*", 4, 128, ATTENTION),
 }
 

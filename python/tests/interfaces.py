@@ -135,6 +135,26 @@ class Mmcv:
         self.ext.ms_deform_attn_backward(*arguments, *grads, im2col_step=64)
         return tuple(grads)
 
+    def psamask(self, input, mask_size, psa_type):
+        N, _, H, W = input.shape
+        output = unwritten(input, N, H * W, H, W)
+        self._psamask(self.ext.psamask_forward, input, output, mask_size, psa_type)
+        return (output,)
+
+    def psamask_backward(self, grad_output, mask_size, psa_type):
+        N, _, H, W = grad_output.shape
+        grad = unwritten(grad_output, N, math.prod(mask_size), H, W)
+        self._psamask(self.ext.psamask_backward, grad_output, grad, mask_size, psa_type)
+        return (grad,)
+
+    @staticmethod
+    def _psamask(function, tensor, output, mask_size, psa_type):
+        (N, _, H, W), (h_mask, w_mask) = tensor.shape, mask_size
+        sizes = {"num_": N, "h_feature": H, "w_feature": W, "h_mask": h_mask, "w_mask": w_mask}
+        halves = {"half_h_mask": (h_mask - 1) // 2, "half_w_mask": (w_mask - 1) // 2}
+        psa_type = ("collect", "distribute").index(psa_type)
+        function(tensor, output, psa_type=psa_type, **sizes, **halves)
+
     def roi_align(self, input, rois, size, scale, ratio, method, aligned):
         shape = len(rois), input.shape[1], *size
         output = unwritten(input, *shape)
@@ -270,7 +290,8 @@ class Mmcv:
 
     def knn(self, xyz, new_xyz, k):
         (B, M, _), N = new_xyz.shape, xyz.shape[1]
-        dist2, idx = torch.full((B, M, k), torch.nan), _integers(B, M, k)
+        dtype = torch.promote_types(xyz.dtype, torch.float32)
+        dist2, idx = torch.full((B, M, k), torch.nan, dtype=dtype), _integers(B, M, k)
         self.ext.knn_forward(xyz, new_xyz, idx, dist2, b=B, n=N, m=M, nsample=k)
         return dist2, idx
 
@@ -343,9 +364,9 @@ class Mmcv:
     def indice_conv(self, features, filters, pairs, num, num_out, subm):
         return (self.ext.indice_conv_forward(features, filters, pairs, num, num_out, 0, subm),)
 
-    def indice_conv_backward_data(self, grad_output, filters, pairs, num, subm=False):
+    def indice_conv_backward_data(self, grad_output, filters, pairs, num):
         features = grad_output.new_zeros(pairs.shape[2], filters.shape[-2])
-        arguments = (features, filters, grad_output, pairs, num, 0, subm)
+        arguments = (features, filters, grad_output, pairs, num, 0, False)
         return (self.ext.indice_conv_backward(*arguments)[0],)
 
     def indice_conv_backward_filter(self, features, grad_output, pairs, num, kernel):
@@ -413,10 +434,10 @@ class Spconv:
         arguments = (features, filters, pairs.transpose(0, 1), num, num_out, False, subm)
         return (self.ops.indice_conv(*arguments),)
 
-    def indice_conv_backward_data(self, grad_output, filters, pairs, num, subm=False):
+    def indice_conv_backward_data(self, grad_output, filters, pairs, num):
         features = grad_output.new_zeros(pairs.shape[2], filters.shape[-2])
         filters = filters.permute(4, 0, 1, 2, 3)
-        arguments = (features, filters, grad_output, pairs.transpose(0, 1), num, False, subm)
+        arguments = (features, filters, grad_output, pairs.transpose(0, 1), num, False, False)
         return (self.ops.indice_conv_backward(*arguments)[0],)
 
     def indice_conv_backward_filter(self, features, grad_output, pairs, num, kernel):

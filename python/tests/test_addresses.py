@@ -7,7 +7,6 @@ from __future__ import annotations
 import importlib
 import sys
 
-import formulations
 import numpy as np
 import pytest
 import torch
@@ -365,7 +364,7 @@ def test_dyhead(images, monkeypatch):
             each.flatten(1)[:, : channels * size[0] * size[1]].view(len(each), channels, *size)
             for each, channels in ((offset, 18 * parts), (mask, 9 * parts))
         ]
-        return formulations.deform_conv2d(
+        return functional.deform_conv2d(
             image, first[0], weight, first[1], bias, *axes, groups, parts
         )
 

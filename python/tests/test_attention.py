@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 
 import cases
-import formulations
 import numpy as np
 import pytest
 import torch
@@ -121,8 +120,9 @@ def test_attention_of_bevformer(module, name):
     else:
         found = attention.multi_scale_deformable_attn_pytorch(value, shapes, locations, weights)
     assert found.shape == (images, 120, heads * 32)
-    arguments = (value.double(), shapes, starts, locations, weights.double())
-    expected = formulations.ms_deform_attn(*arguments).flatten(2).float()
+    samples = locations.double(), weights.double()
+    arguments = (value.double(), shapes.int(), starts.int(), *samples)
+    expected = mt.ms_deform_attn(*arguments).flatten(2).float()
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     inputs, grad = (value, locations, weights), cases.floats(*found.shape)
     gradients = torch.autograd.grad(found, inputs, grad)

@@ -9,12 +9,19 @@ import cases
 import numpy as np
 import pytest
 import torch
-from test_gradients import bev_pool
 
 import mluop_omp
 import mluop_omp.bevdet
 import mluop_omp.bevfusion
 import mluop_omp.torch as mt
+
+
+def bev_pool(depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells):
+    """The definition by operators of PyTorch."""
+    used = ranks_bev >= 0
+    element, row, cell = (each[used].long() for each in (ranks_depth, ranks_feat, ranks_bev))
+    products = depth[element].unsqueeze(1) * features[row]
+    return features.new_zeros(num_cells, features.shape[1]).index_add(0, cell, products)
 
 
 @pytest.fixture

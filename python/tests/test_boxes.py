@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mluop_omp
-from mluop_omp._self_test import _definitions as reference
+from mluop_omp._self_test import definitions as reference
 
 PI = math.pi
 # Two boxes, and their IoU.
@@ -97,24 +97,99 @@ def random_boxes(rng, count, extent):
     return boxes.astype(np.float32)
 
 
-def test_box_iou_rotated_against_shapely(rng):
+def polygons(boxes):
+    """Returns the rectangles of rotated boxes, by shapely."""
     shapely = pytest.importorskip("shapely")
-    affinity = pytest.importorskip("shapely.affinity")
+    x, y, w, h, angle = boxes.astype(float).T[:, :, np.newaxis]
+    u, v = w / 2 * [-1, 1, 1, -1], h / 2 * [-1, -1, 1, 1]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return shapely.polygons(np.stack((x + u * cos - v * sin, y + u * sin + v * cos), 2))
 
-    def rectangle(box, origin):
-        x, y, w, h, angle = box
-        upright = shapely.box(-abs(w) / 2, -abs(h) / 2, abs(w) / 2, abs(h) / 2)
-        turned = affinity.rotate(upright, angle, origin=(0, 0), use_radians=True)
-        return affinity.translate(turned, *(np.array((x, y)) - origin))
 
-    examples = np.array([(a, b) for a, b, _ in EXAMPLES.values()], np.float32)
-    first = np.concatenate((examples[:, 0], random_boxes(rng, 300, 6)))
-    second = np.concatenate((examples[:, 1], random_boxes(rng, 300, 6)))
-    found = mluop_omp.box_iou_rotated(first, second, aligned=True)
-    for a, b, iou in zip(first.astype(float), second.astype(float), found):
-        a, b = rectangle(a, a[:2]), rectangle(b, a[:2])
-        shared = a.intersection(b).area
-        assert_allclose(iou, shared / (a.area + b.area - shared), rtol=1e-6, atol=1e-9)
+def shared_areas(first, second):
+    shapely = pytest.importorskip("shapely")
+    return shapely.area(shapely.intersection(polygons(first), polygons(second)))
+
+
+def all_pairs(first, second):
+    return np.repeat(first, len(second), 0), np.tile(second, (len(first), 1))
+
+
+EXAMPLE_PAIRS = np.array([(a, b) for a, b, _ in EXAMPLES.values()], np.float32)
+
+
+def test_box_iou_rotated_against_shapely(rng):
+    first = np.concatenate((EXAMPLE_PAIRS[:, 0], random_boxes(rng, 300, 6)))
+    second = np.concatenate((EXAMPLE_PAIRS[:, 1], random_boxes(rng, 300, 6)))
+    origin = np.zeros(first.shape)
+    origin[:, :2] = first[:, :2]
+    shared = shared_areas(first - origin, second - origin)
+    areas = [np.prod(boxes[:, 2:4], 1, float) for boxes in (first, second)]
+    iou = shared / (areas[0] + areas[1] - shared)
+    for dtype, rtol, atol in ((np.float32, 1e-6, 1e-9), (float, 1e-9, 1e-12)):
+        arguments = first.astype(dtype), second.astype(dtype)
+        found = mluop_omp.box_iou_rotated(*arguments, aligned=True)
+        assert found.dtype == dtype
+        assert_allclose(found, iou, rtol=rtol, atol=atol)
+
+
+def test_boxes_overlap_bev_against_shapely(rng):
+    """The margin of 1 cm changes a few pairs, by less than a strip around the smaller box."""
+    first, second = random_boxes(rng, 300, 6), random_boxes(rng, 200, 6)
+    expected = shared_areas(*all_pairs(first, second)).reshape(300, 200)
+    for dtype, tolerance in ((np.float32, 1e-3), (float, 1e-12)):
+        found = mluop_omp.boxes_overlap_bev(boxes_3d(first, dtype), boxes_3d(second, dtype))
+        assert found.dtype == dtype
+        assert_allclose(found, expected, atol=0.3)
+        assert (abs(found - expected) < tolerance).mean() > 0.98
+
+
+@pytest.mark.parametrize("name", ["nms", "nms_rotated", "nms3d_normal"])
+def test_suppression_against_shapely(rng, name):
+    boxes, scores = random_boxes(rng, 200, 12).astype(float), rng.random(200)
+    if name != "nms_rotated":
+        boxes[:, 4] = 0
+    shared = shared_areas(*all_pairs(boxes, boxes)).reshape(200, 200)
+    areas, half = boxes[:, 2:4].prod(1), boxes[:, 2:4] / 2
+    ious, expected = shared / (areas[:, np.newaxis] + areas - shared), []
+    for i in np.argsort(-scores):
+        if not (ious[i, expected] > 0.1).any():
+            expected.append(i)
+    assert 1 < len(expected) < 199
+    given = {
+        "nms": np.concatenate((boxes[:, :2] - half, boxes[:, :2] + half), 1),
+        "nms_rotated": boxes,
+        "nms3d_normal": boxes_3d(boxes, float),
+    }[name]
+    for dtype in (np.float32, float):
+        arguments = given.astype(dtype), scores.astype(dtype), 0.1
+        assert_array_equal(getattr(mluop_omp, name)(*arguments), expected)
+
+
+def test_points_in_boxes_against_shapely(rng):
+    shapely = pytest.importorskip("shapely")
+    rotated, points = random_boxes(rng, 30, 6), rng.uniform(-8, 8, (1, 2000, 3))
+    z, dz = rng.uniform(-6, 0, 30), rng.uniform(1, 6, 30)
+    boxes = boxes_3d(rotated, float)[np.newaxis]
+    boxes[..., 2], boxes[..., 5] = z, dz
+    x, y, height = points[0].T[..., np.newaxis]
+    is_inside = shapely.contains_xy(polygons(rotated), x, y) & (height >= z) & (height <= z + dz)
+    first = np.where(is_inside.any(1), is_inside.argmax(1), -1)
+    centered = boxes + np.array([0, 0, 0.5, 0, 0, 0, 0]) * boxes[..., 5:6]
+    for dtype in (np.float32, float):
+        cloud, rows = points.astype(dtype), boxes.astype(dtype)
+        assert_array_equal(mluop_omp.points_in_boxes_all(cloud, rows)[0], is_inside)
+        assert_array_equal(mluop_omp.points_in_boxes_part(cloud, rows)[0], first)
+        assert_array_equal(mluop_omp.points_in_boxes(cloud, centered.astype(dtype))[0], first)
+
+
+def test_float64_decides_what_float32_rounds():
+    a, b, iou = EXAMPLES["half"]
+    boxes, scores = np.array((a, b), float), np.array((1, 2), float)
+    boxes[0, 3] *= 1 - 1e-12  # The IoU is greater than 0.5.
+    assert_array_equal(mluop_omp.nms_rotated(boxes, scores, iou), [1])
+    assert_array_equal(mluop_omp.nms3d(boxes_3d(boxes, float), scores, iou), [1])
+    assert_array_equal(mluop_omp.nms3d_normal(boxes_3d(boxes, float), scores, iou), [1])
 
 
 def test_box_iou_rotated(rng):
@@ -139,12 +214,13 @@ NMS_KEPT = {0.3: [1, 4], 0.5: [1, 4], 0.7: [1, 2, 4], -0.1: [1], math.nan: [1, 2
 
 
 @pytest.mark.parametrize("threshold", NMS_KEPT)
-def test_nms_of_the_example(threshold):
-    boxes, scores = box_array(*NMS_BOXES), box_array(*NMS_SCORES)
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_nms_of_the_example(threshold, dtype):
+    boxes, scores = np.array(NMS_BOXES, dtype), np.array(NMS_SCORES, dtype)
     keep = mluop_omp.nms_rotated(boxes, scores, threshold)
     assert keep.dtype == np.int32
     assert_array_equal(keep, NMS_KEPT[threshold])
-    labeled = np.concatenate((boxes, np.arange(6, dtype=np.float32)[:, np.newaxis]), 1)
+    labeled = np.concatenate((boxes, np.arange(6, dtype=dtype)[:, np.newaxis]), 1)
     assert_array_equal(mluop_omp.nms_rotated(labeled, scores, threshold), keep)
 
 
@@ -181,7 +257,7 @@ CORNERS_KEPT = {
 @pytest.mark.parametrize(("threshold", "offset"), CORNERS_KEPT)
 def test_nms_of_corners(threshold, offset):
     boxes, scores = box_array(*CORNERS), box_array(*CORNER_SCORES)
-    for dtype in (np.float32, np.float16):
+    for dtype in (float, np.float32, np.float16):
         keep = mluop_omp.nms(boxes.astype(dtype), scores.astype(dtype), threshold, offset)
         assert keep.dtype == np.int32
         assert_array_equal(keep, CORNERS_KEPT[threshold, offset])
@@ -215,9 +291,9 @@ def test_nms_against_torchvision(rng):
         assert_array_equal(mluop_omp.nms(boxes, scores, threshold), expected)
 
 
-def boxes_3d(boxes):
+def boxes_3d(boxes, dtype=np.float32):
     """Returns 3-D boxes of rotated boxes."""
-    turned = np.full((len(boxes), 7), np.nan, np.float32)
+    turned = np.full((len(boxes), 7), np.nan, dtype)
     turned[:, [0, 1, 3, 4, 6]] = boxes
     return turned
 
@@ -228,16 +304,18 @@ NORMAL_KEPT = {0.3: [1, 4], 0.36: [1, 4, 5, 3], 0.5: [1, 2, 4, 5, 3], 0.8: [1, 2
 
 
 @pytest.mark.parametrize("threshold", NMS_KEPT)
-def test_nms3d_of_the_example(threshold):
-    boxes, scores = boxes_3d(NMS_BOXES), box_array(*NMS_SCORES)
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_nms3d_of_the_example(threshold, dtype):
+    boxes, scores = boxes_3d(NMS_BOXES, dtype), np.array(NMS_SCORES, dtype)
     keep = mluop_omp.nms3d(boxes, scores, threshold)
     assert keep.dtype == np.int32
     assert_array_equal(keep, NMS_KEPT[threshold])
 
 
 @pytest.mark.parametrize("threshold", NORMAL_KEPT)
-def test_nms3d_normal_of_the_example(threshold):
-    boxes, scores = boxes_3d(NMS_BOXES), box_array(*NMS_SCORES)
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_nms3d_normal_of_the_example(threshold, dtype):
+    boxes, scores = boxes_3d(NMS_BOXES, dtype), np.array(NMS_SCORES, dtype)
     keep = mluop_omp.nms3d_normal(boxes, scores, threshold)
     assert keep.dtype == np.int32
     assert_array_equal(keep, NORMAL_KEPT[threshold])
@@ -250,6 +328,14 @@ def test_nms3d(rng, name, count):
     arguments = (boxes, scores.astype(np.float32), 0.2)
     functions = (getattr(module, name) for module in (mluop_omp, reference))
     assert_array_equal(*(function(*arguments) for function in functions))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float])
+@pytest.mark.parametrize("name", ["nms3d", "nms3d_normal"])
+def test_the_union_of_3d_boxes_is_at_least_1e_8(name, dtype):
+    boxes = np.full((2, 7), 1e-5, dtype)  # The IoU is 0.01.
+    for threshold, kept in ((0.02, [0, 1]), (0.009, [0])):
+        assert_array_equal(getattr(mluop_omp, name)(boxes, np.ones(2, dtype), threshold), kept)
 
 
 def test_boxes_overlap_bev(rng):
@@ -266,8 +352,11 @@ def test_boxes_overlap_bev(rng):
     ("x", "overlap"),
     [(3.5, 1), (4, 0), (4.005, 0.0100002), (4.0095, 0.019), (4.0105, 0), (4.02, 0)],
 )
-def test_boxes_less_than_a_centimeter_apart_overlap(x, overlap):
-    first, second = box_array((0, 0, 0, 4, 2, 1.5, 0)), box_array((x, 0, 9, 4, 2, np.nan, 0))
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_boxes_less_than_a_centimeter_apart_overlap(x, overlap, dtype):
+    first, second = np.array([(0, 0, 0, 4, 2, 1.5, 0), (x, 0, 9, 4, 2, np.nan, 0)], dtype)[
+        :, np.newaxis
+    ]
     assert_allclose(mluop_omp.boxes_overlap_bev(first, second), [[overlap]], atol=1e-6)
     second[0, 6] = np.nan
     assert_array_equal(mluop_omp.boxes_overlap_bev(first, second), [[0]])
@@ -322,11 +411,12 @@ SOFT_NMS_CHOSEN = {
 
 
 @pytest.mark.parametrize("method", SOFT_NMS_CHOSEN)
-def test_soft_nms_of_the_example(method):
-    boxes, scores = box_array(*SOFT_NMS_BOXES), box_array(*SOFT_NMS_SCORES)
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_soft_nms_of_the_example(method, dtype):
+    boxes, scores = np.array(SOFT_NMS_BOXES, dtype), np.array(SOFT_NMS_SCORES, dtype)
     chosen, decayed = SOFT_NMS_CHOSEN[method]
     dets, inds = mluop_omp.soft_nms(boxes, scores, method=method)
-    assert dets.dtype == np.float32 and inds.dtype == np.int32
+    assert dets.dtype == dtype and inds.dtype == np.int32
     assert_array_equal(inds, chosen)
     assert_array_equal(dets[:, :4], boxes[chosen])
     assert_allclose(dets[:, 4], decayed, rtol=1e-6)
@@ -334,7 +424,7 @@ def test_soft_nms_of_the_example(method):
 
 def test_soft_nms_keeps_the_order_of_mmcv_for_equal_scores():
     boxes = np.arange(16, dtype=np.float32).reshape(4, 4)
-    # The first box takes the place of a chosen one, and the last that of a dropped one.
+    # The first box takes the place of the chosen one, and the last box the place of a dropped one.
     assert_array_equal(mluop_omp.soft_nms(boxes[:3], box_array(0.5, 0.5, 1))[1], [2, 1, 0])
     dropped = mluop_omp.soft_nms(boxes, box_array(1, 0.25, 0.5, 0.5), min_score=0.375)
     assert_array_equal(dropped[1], [0, 3, 2])
@@ -381,8 +471,9 @@ GROUPS = {
 
 
 @pytest.mark.parametrize("threshold", GROUPS)
-def test_nms_match_of_the_example(threshold):
-    members, sizes = mluop_omp.nms_match(box_array(*MATCHED), threshold)
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_nms_match_of_the_example(threshold, dtype):
+    members, sizes = mluop_omp.nms_match(np.array(MATCHED, dtype), threshold)
     assert members.dtype == sizes.dtype == np.int32
     groups = np.split(members, sizes.cumsum()[:-1])
     assert [group.tolist() for group in groups] == GROUPS[threshold]

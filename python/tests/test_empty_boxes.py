@@ -15,7 +15,7 @@ import torch
 
 import mluop_omp
 import mluop_omp.torch as mt
-from mluop_omp._self_test import _definitions as definitions
+from mluop_omp._self_test import definitions as definitions
 from mluop_omp.bevfusion._boxes import IOU3D_FUNCTIONS as BEVFUSION
 from mluop_omp.mmcv import _boxes as ext
 from mluop_omp.pcdet._boxes import FUNCTIONS as PCDET

@@ -19,7 +19,7 @@ from ml_dtypes import bfloat16
 import mluop_omp
 from mluop_omp.torch import _operators
 
-NAMES = sorted(_operators.SCHEMAS)
+NAMES = sorted(_operators.KERNELS)
 # What a call may raise: the library's error, and those of PyTorch's dispatcher and NumPy's
 # allocation.
 EXCEPTIONS = (mluop_omp.MluOpError, TypeError, ValueError, RuntimeError, MemoryError, OverflowError)

@@ -1,10 +1,10 @@
-"""What `install()` and `no_cuda()` replace works afterwards at least as well as before.
+"""Functions that `install()` and `no_cuda()` replace work at least as well afterwards.
 
 Each replaced Python function has a row: its arguments, of any sizes, and changes that it refuses.
 Each row is called in each situation: in a process without the replacements, and in one with them.
     - What ran before runs afterwards: equal shapes, element types, values and gradients.
     - What was refused before is refused afterwards, or has a value that DOCUMENTED lists. Other
-      calls that failed before, such as those that no CPU had, may have any outcome.
+      calls that failed before, such as calls without a CPU kernel, may have any outcome.
 
 As a program: `test_install_table.py before|install|no_cuda FILE` writes the outcomes.
 """
@@ -216,30 +216,24 @@ def rulebook(subm: bool, function: str = "get_indice_pairs") -> Callable[..., An
     return call
 
 
-def native(name: str, *, backward: bool = False) -> Callable[..., Any]:
+def native(name: str) -> Callable[..., Any]:
     """Calls a function of spconv.pytorch.ops with the pairs that spconv finds."""
+    forward = name.removesuffix("_backward")
 
     def call(features: torch.Tensor, sites: torch.Tensor, space: list[int], batches: int) -> Any:
         ops = importlib.import_module("spconv.pytorch.ops")
         algorithm = importlib.import_module("spconv.core").ConvAlgo.Native
-        ones, zeros, twos = [1] * 3, [0] * 3, [2] * 3
-        outputs, pairs, num = ops.get_indice_pairs(
-            sites, batches, space, algorithm, [3] * 3, twos, ones, ones, zeros
-        )
+        ones, zeros, twos, C = [1] * 3, [0] * 3, [2] * 3, features.shape[1]
+        geometry = ([3] * 3, twos, ones, ones, zeros)
+        outputs, pairs, num = ops.get_indice_pairs(sites, batches, space, algorithm, *geometry)
         order = torch.argsort(outputs @ outputs.new_tensor([999, 99, 9, 1]))
-        filters = torch.linspace(0, 1, 6 * 27 * features.shape[1]).to(features.dtype)
-        filters = filters.view(6, 3, 3, 3, features.shape[1])
-        if "conv" in name:
-            arguments = (features, filters, pairs, num, len(outputs))
-        else:
-            arguments = (features, pairs, num, len(outputs))
-        function = getattr(ops, name)
-        if not backward:
-            return function(*arguments)[order]
-        result = getattr(ops, name.removesuffix("_backward"))(*arguments)
-        if "conv" in name:
-            return function(features, filters, torch.ones_like(result), pairs, num)
-        return function(features, result, torch.ones_like(result), pairs, num)
+        filters = torch.linspace(0, 1, 6 * 27 * C).to(features.dtype).view(6, 3, 3, 3, C)
+        operands = (features, filters) if "conv" in name else (features,)
+        result = getattr(ops, forward)(*operands, pairs, num, len(outputs))
+        if name == forward:
+            return result[order]
+        operands = operands if "conv" in name else (features, result)
+        return getattr(ops, name)(*operands, torch.ones_like(result), pairs, num)
 
     return call
 
@@ -271,19 +265,8 @@ def voxels(empty_mean: bool) -> Callable[..., Any]:
 
 
 def in_spconv(function: Callable[..., Any], arguments: Callable[..., Arguments] = sparse) -> Row:
-    return Row(
-        function,
-        arguments,
-        {
-            "sites of floats": lambda *a: tuple(
-                each.float() if torch.is_tensor(each) and not is_number(each) else each
-                for each in a
-            )
-        }
-        if arguments is sparse
-        else {},
-        is_python=False,
-    )
+    refused = {"sites of floats": lambda *a: changed(a, is_integer, torch.Tensor.float)}
+    return Row(function, arguments, refused if arguments is sparse else {}, is_python=False)
 
 
 OPS, LAYERS = "spconv.pytorch.ops", "spconv.pytorch.conv.SparseConvolution"
@@ -298,7 +281,7 @@ SPCONV = {
         rulebook(False, "get_indice_pairs_implicit_gemm"), lambda **sizes: sparse(**sizes)[1:]
     ),
     **{
-        f"{OPS}.{name}": in_spconv(native(name, backward=name.endswith("backward")))
+        f"{OPS}.{name}": in_spconv(native(name))
         for name in (
             *("indice_conv", "indice_conv_backward"),
             *("indice_maxpool", "indice_maxpool_backward"),
@@ -335,7 +318,7 @@ SPCONV = {
     },
 }
 
-# PyTorch's functions that `no_cuda` intercepts: those with a device, Tensor.to, and one more.
+# PyTorch functions that `no_cuda` intercepts: functions with a device, Tensor.to, and one more.
 
 CROSS_ENTROPY = "torch.nn.functional.binary_cross_entropy"
 
@@ -373,10 +356,11 @@ ENTROPY_REFUSED = {
 }
 NO_CUDA = {
     **{
-        f"{CROSS_ENTROPY} {named}": Row(entropy(**named), cross_entropy, ENTROPY_REFUSED)
-        for named in (
-            *({}, {"reduction": "none"}, {"reduction": "sum"}),
-            *({"size_average": False}, {"reduce": False}),
+        # Arguments are checked before the reduction: two reductions show what is refused.
+        f"{CROSS_ENTROPY} {named}": Row(entropy(**named), cross_entropy, refused)
+        for named, refused in (
+            *(({}, ENTROPY_REFUSED), ({"reduction": "none"}, ENTROPY_REFUSED)),
+            *(({"reduction": "sum"}, {}), ({"size_average": False}, {}), ({"reduce": False}, {})),
         )
     },
     f"{CROSS_ENTROPY} unweighted": Row(
@@ -401,18 +385,9 @@ NO_CUDA = {
         lambda N=4, C=3: (cases.floats(N, C),),
     ),
 }
-TABLES = {
-    "before": {
-        **(MMCV if "mmcv" in LIBRARIES else {}),
-        **(SPCONV if "spconv" in LIBRARIES else {}),
-        **NO_CUDA,
-    },
-    "install": {
-        **(MMCV if "mmcv" in LIBRARIES else {}),
-        **(SPCONV if "spconv" in LIBRARIES else {}),
-    },
-    "no_cuda": NO_CUDA,
-}
+OF_LIBRARIES = {"mmcv": MMCV, "spconv": SPCONV}
+INSTALL = {name: row for library in LIBRARIES for name, row in OF_LIBRARIES[library].items()}
+TABLES = {"before": {**INSTALL, **NO_CUDA}, "install": INSTALL, "no_cuda": NO_CUDA}
 # Other outcomes than before, by row and situation.
 DOCUMENTED = {
     # docs/python.md: the loss of CUDA.
@@ -420,10 +395,9 @@ DOCUMENTED = {
     # A sample at NaN is not used, as by mmcv's kernels for GPUs; grid_sample returns NaN.
     ATTENTION: ["places of NaN"],
     # mluop_omp.spconv: convolutions compute the type of autocast.
-    **{
-        name: ["autocast"]
-        for name in (*(f"{OPS}.indice_conv", "spconv.pytorch.functional", "spconv.pytorch.conv"),)
-    },
+    **dict.fromkeys(
+        (f"{OPS}.indice_conv", "spconv.pytorch.functional", "spconv.pytorch.conv"), ["autocast"]
+    ),
     # mluop_omp.spconv: the places past the points hold their mean.
     "spconv.pytorch.utils.PointToVoxel.generate_voxel_with_id True": [""],
 }
@@ -450,6 +424,10 @@ def strided(tensor: torch.Tensor) -> torch.Tensor:
     return torch.stack((tensor, torch.zeros_like(tensor)), -1)[..., 0]
 
 
+def transposed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+
+
 def sizes_of(row: Row) -> list[str]:
     return list(row.arguments.__code__.co_varnames[: row.arguments.__code__.co_argcount])
 
@@ -464,20 +442,13 @@ def tensors_of(output: Any) -> list[torch.Tensor]:
 
 def stored(tensors: Iterator[torch.Tensor | None]) -> list[Any]:
     """Returns element type, shape and values of each tensor."""
-    return [
-        None
-        if each is None
-        else (
-            str(each.dtype),
-            tuple(map(int, each.shape)),
-            None
-            if each.is_meta
-            or type(each) is not torch.Tensor
-            and not isinstance(each, torch.nn.Parameter)
-            else each.detach().double().numpy(),
-        )
-        for each in tensors
-    ]
+
+    def of_one(each: torch.Tensor) -> tuple[str, tuple[int, ...], Any]:
+        has_values = type(each) in (torch.Tensor, torch.nn.Parameter) and not each.is_meta
+        values = each.detach().double().numpy() if has_values else None
+        return str(each.dtype), tuple(map(int, each.shape)), values
+
+    return [None if each is None else of_one(each) for each in tensors]
 
 
 Outcome = tuple[str, Any]
@@ -641,16 +612,13 @@ def situations(row: Row) -> Iterator[tuple[str, Callable[..., Any], Arguments]]:
     for dtype in (torch.int64, torch.int32, torch.int16):
         integers = changed(arguments, is_integer, lambda t, dtype=dtype: t.to(dtype))
         yield str(dtype), function, integers
-    yield "strided", function, changed(arguments, torch.is_tensor, strided)
-    yield (
-        "transposed",
-        function,
-        changed(
-            arguments, torch.is_tensor, lambda t: t.transpose(0, -1).contiguous().transpose(0, -1)
-        ),
-    )
-    yield "meta", function, changed(arguments, torch.is_tensor, lambda t: t.to("meta"))
-    yield "meta numbers", function, changed(arguments, is_number, lambda t: t.to("meta"))
+    for name, which, change in (
+        ("strided", torch.is_tensor, strided),
+        ("transposed", torch.is_tensor, transposed),
+        ("meta", torch.is_tensor, lambda t: t.to("meta")),
+        ("meta numbers", is_number, lambda t: t.to("meta")),
+    ):
+        yield name, function, changed(arguments, which, change)
     for name, variant in row.variants.items():
         yield name, function, variant(*arguments)
     for name, refuse in row.refused.items():
@@ -752,7 +720,7 @@ def outcomes(table: dict[str, Row], with_double: bool = False) -> Outcomes:
     return found
 
 
-# What is replaced.
+# The replaced functions.
 
 
 def members(prefixes: tuple[str, ...]) -> dict[tuple[str, str], Any]:
@@ -865,7 +833,7 @@ def difference(found: list[Any], expected: list[Any], double: list[Any] | None) 
         return f"{len(found)} tensors, expected {len(expected)}"
     for i, (a, e) in enumerate(zip(found, expected)):
         if e is None or a is None:  # No gradient is a gradient of 0.
-            if any(each is not None and each[2] is not None and each[2].any() for each in (e,)):
+            if e is not None and e[2] is not None and e[2].any():
                 return f"no tensor {i}"
             continue
         if a[:2] != e[:2] or (a[2] is None) != (e[2] is None):
@@ -936,7 +904,7 @@ def test_every_replaced_function_has_a_row(processes):
 
 
 def test_replaced_functions_of_torch(processes):
-    """What ran without a GPU, such as empty_cache, has the same result."""
+    """Functions that run without a GPU, such as empty_cache, keep their results."""
     replaced = processes["no_cuda"][0]
     assert len(replaced) > 20
     assert not [
@@ -944,71 +912,49 @@ def test_replaced_functions_of_torch(processes):
     ]
 
 
-# The kernels for CPUs of a full mmcv, which the tests do not have: what they return for nothing.
-
-INT64, FLAGS = torch.int64, {"pool_mode": 1, "aligned": True}
-ROI_SIZES = {"aligned_height": 2, "aligned_width": 2, "spatial_scale": 1.0, "sampling_ratio": 0}
+# The CPU kernels of a full mmcv, which the tests do not have: results without boxes or points.
 
 
 def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.zeros(shape, dtype=dtype)
 
 
-def voxelized(extension: Any) -> torch.Tensor:
-    number, integers = torch.tensor(9), [zeros(7, 3).int(), zeros(7).int()]
-    bounds = torch.tensor([0.0, 0, 0, 5, 5, 5])
-    points = zeros(0, 4), torch.ones(3), bounds, zeros(7, 3, 4), *integers
-    extension.hard_voxelize_forward(*points, number, 3, 7, NDim=3, deterministic=True)
-    return number
-
-
-def gradient_of_no_roi(extension: Any) -> torch.Tensor:
-    grad = torch.ones(1, 2, 5, 5)
-    rois = zeros(0, 2, 2, 2), zeros(0, 5), zeros(0), zeros(0)
-    extension.roi_align_backward(*rois, grad, **ROI_SIZES, **FLAGS)
-    return grad
-
-
-# By function: a call, and the value. Functions of deformable convolutions have none: mmcv divides
-# the number of images by itself.
-OF_NOTHING: dict[str, tuple[Callable[[Any], Any], Any]] = {
-    "nms": (lambda e: e.nms(zeros(0, 4), zeros(0), 0.5, 0), zeros(0, dtype=INT64)),
-    "softnms": (
-        lambda e: e.softnms(zeros(0, 4), zeros(0), zeros(0, 5), 0.5, 0.5, 0.0, 1, 0),
-        zeros(0, dtype=INT64),
-    ),
-    "nms_match": (lambda e: e.nms_match(zeros(0, 5), 0.5), []),
+NO_INDEX, BOUNDS = zeros(0, dtype=torch.int64), torch.tensor([0.0, 0, 0, 5, 5, 5])
+ALIGNMENT = {"aligned_height": 2, "aligned_width": 2, "spatial_scale": 1.0, "sampling_ratio": 0}
+ALIGNMENT |= {"pool_mode": 1, "aligned": True}
+# By function: arguments, named arguments, the position of the argument that is written or None, and
+# its value or the value of the result. Deformable convolutions of mmcv divide by the number of
+# images.
+OF_NOTHING: dict[str, tuple[Arguments, dict[str, Any], int | None, Any]] = {
+    "nms": ((zeros(0, 4), zeros(0), 0.5, 0), {}, None, NO_INDEX),
+    "softnms": ((zeros(0, 4), zeros(0), zeros(0, 5), 0.5, 0.5, 0.0, 1, 0), {}, None, NO_INDEX),
+    "nms_match": ((zeros(0, 5), 0.5), {}, None, []),
     "nms_rotated": (
-        lambda e: e.nms_rotated(
-            *(zeros(0, 5), zeros(0), zeros(0, dtype=INT64), zeros(0, 5)),
-            *(zeros(0, dtype=INT64), 0.5, False),
-        ),
-        zeros(0, dtype=INT64),
+        (zeros(0, 5), zeros(0), NO_INDEX, zeros(0, 5), NO_INDEX, 0.5, False),
+        *({}, None, NO_INDEX),
     ),
-    "box_iou_rotated": (
-        lambda e: e.box_iou_rotated(zeros(0, 5), zeros(3, 5), zeros(0), 0, False),
-        None,
-    ),
+    "box_iou_rotated": ((zeros(0, 5), zeros(3, 5), zeros(0), 0, False), {}, None, None),
     "points_in_boxes_cpu_forward": (
-        lambda e: e.points_in_boxes_cpu_forward(zeros(0, 7), zeros(4, 3), zeros(0, 4).int()),
-        None,
+        (zeros(0, 7), zeros(4, 3), zeros(0, 4).int()),
+        *({}, None, None),
     ),
     "roi_align_forward": (
-        lambda e: e.roi_align_forward(
-            *(zeros(1, 2, 5, 5), zeros(0, 5), zeros(0, 2, 2, 2), zeros(0), zeros(0)),
-            **ROI_SIZES,
-            **FLAGS,
-        ),
-        None,
+        (zeros(1, 2, 5, 5), zeros(0, 5), zeros(0, 2, 2, 2), zeros(0), zeros(0)),
+        *(ALIGNMENT, None, None),
     ),
-    "roi_align_backward": (gradient_of_no_roi, zeros(1, 2, 5, 5)),
+    "roi_align_backward": (
+        (zeros(0, 2, 2, 2), zeros(0, 5), zeros(0), zeros(0), torch.ones(1, 2, 5, 5)),
+        *(ALIGNMENT, 4, zeros(1, 2, 5, 5)),
+    ),
     "dynamic_voxelize_forward": (
-        lambda e: e.dynamic_voxelize_forward(
-            *(zeros(0, 4), torch.ones(3), torch.arange(6.0), zeros(0, 3).int()), NDim=3
-        ),
-        None,
+        (zeros(0, 4), torch.ones(3), torch.arange(6.0), zeros(0, 3).int()),
+        *({"NDim": 3}, None, None),
     ),
-    "hard_voxelize_forward": (voxelized, torch.tensor(0)),
+    "hard_voxelize_forward": (
+        (zeros(0, 4), torch.ones(3), BOUNDS, zeros(7, 3, 4), zeros(7, 3).int(), zeros(7).int())
+        + (torch.tensor(9), 3, 7),
+        *({"NDim": 3, "deterministic": True}, 6, torch.tensor(0)),
+    ),
 }
 
 
@@ -1016,15 +962,17 @@ OF_NOTHING: dict[str, tuple[Callable[[Any], Any], Any]] = {
 def test_kernels_for_cpus_of_a_full_mmcv():
     mmcv = importlib.import_module("mluop_omp.mmcv")
     mmcv.install()
-    for name, (call, expected) in OF_NOTHING.items():
-        found = call(sys.modules["mmcv._ext"])
+    for name, (arguments, named, written, expected) in OF_NOTHING.items():
+        result = getattr(sys.modules["mmcv._ext"], name)(*arguments, **named)
+        found = result if written is None else arguments[written]
         torch.testing.assert_close(found, expected, msg=name) if torch.is_tensor(expected) else None
         assert torch.is_tensor(expected) or found == expected
     convolutions = {name for name in mmcv._CPU_KERNELS if "deform_conv" in name}
     assert mmcv._CPU_KERNELS.keys() - convolutions == OF_NOTHING.keys()
-    # mmcv's kernels compute float64, unless it is computed here.
+    # The kernels of mmcv that compute float64 remain.
+    remain = {*convolutions, "nms_rotated", "roi_align_backward", "roi_align_forward"}
     for name, dtypes in mmcv._CPU_KERNELS.items():
-        assert (torch.float64 in dtypes) == ("voxelize" in name)
+        assert (torch.float64 in dtypes) == (name not in remain)
 
 
 if __name__ == "__main__":

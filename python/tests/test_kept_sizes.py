@@ -11,7 +11,7 @@ import mluop_omp
 from mluop_omp import _arrays, _library
 from mluop_omp.torch import _operators
 
-NAMES = sorted(_operators.SCHEMAS)
+NAMES = sorted(_operators.KERNELS)
 SETTINGS = [("native", 1), ("device", 2), ("native", 3), ("device", 1), ("native", 2)]
 
 

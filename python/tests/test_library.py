@@ -16,7 +16,7 @@ import pytest
 
 import mluop_omp
 from mluop_omp import _arrays, _library
-from mluop_omp.comparison import _engine
+from mluop_omp.golden.comparison import _engine
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDLES = r"\b(mluOpHandle_t|mluOp\w*Descriptor_t|mluOpOmpComparison_t)\b"

@@ -16,7 +16,7 @@ from torch import nn
 
 import mluop_omp
 import mluop_omp.torch as mt
-from mluop_omp.torch import _rulebooks
+from mluop_omp.torch import rulebooks
 
 pytest.importorskip("mmcv", reason="requires mmcv-lite")
 importlib.import_module("mluop_omp.mmcv.auto")
@@ -746,13 +746,12 @@ box, score, none = torch.tensor([[0, 0, 4, 2, 0.0]]), torch.ones(1), torch.zeros
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     keep = extension.nms_rotated(box.to(dtype), score.to(dtype), none, box, none, 0.3, False)
     assert dtype is torch.float64 or keep.tolist() == [0]
-    keep = extension.nms(box[:, :4].to(dtype), score.to(dtype), 0.3, 0)
-    assert dtype is torch.float64 or keep.tolist() == [0]
-assert calls[3:] == ["nms_rotated", "nms"], calls
+    assert extension.nms(box[:, :4].to(dtype), score.to(dtype), 0.3, 0).tolist() == [0]
+assert calls[3:] == ["nms_rotated"], calls
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     arguments = torch.ones(2, 7, dtype=dtype), torch.ones(3, 3, dtype=dtype)
     extension.points_in_boxes_cpu_forward(*arguments, torch.zeros(2, 3, dtype=torch.int32))
-assert calls[5:] == ["points_in_boxes_cpu"], calls
+assert len(calls) == 4, calls
 """
 
 
@@ -767,7 +766,7 @@ def test_indice_pairs_of_any_number_of_axes(subm):
     geometry = (3, 3, 3), stride, (1, 1, 1), (1, 1, 1)
     expected = mt.indice_pairs(indices, batch, space, *geometry, subm)
     out = [(cells - 1) // s + 1 for cells, s in zip(space, stride)]
-    actual = _rulebooks.general_indice_pairs(indices, batch, space, out, *geometry, subm)
+    actual = rulebooks.general_indice_pairs(indices, batch, space, out, *geometry, subm)
     for a, e in zip(actual, expected):
         assert torch.equal(a, e)
 

@@ -9,8 +9,8 @@ from ml_dtypes import bfloat16
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mluop_omp
-from mluop_omp._self_test import _definitions
-from mluop_omp.torch import _deformable
+from mluop_omp._operators import _deformable
+from mluop_omp._self_test import definitions
 
 FLOATS = [np.float32, np.float16, bfloat16]
 TOLERANCE = {np.float32: 1e-5, np.float16: 5e-3, bfloat16: 8e-3}
@@ -20,7 +20,7 @@ class Reference:
     """The definitions; those of bfloat16 are computed in float32 and rounded once."""
 
     def __getattr__(self, name):
-        definition = getattr(_definitions, name)
+        definition = getattr(definitions, name)
 
         def compute(*arguments):
             if not any(getattr(each, "dtype", None) == bfloat16 for each in arguments):
@@ -299,7 +299,7 @@ def test_masks_that_are_not_finite(rng):
     assert (found[..., 2] == 0).all() and (of_mask[..., 2] == 0).all()
     arrays = grad, image, offset, weight, mask
     doubles = [array.astype(float) for array in arrays]
-    _, of_definition, _ = _definitions.deform_conv2d_backward_data(*arrays, *geometry)
+    _, of_definition, _ = definitions.deform_conv2d_backward_data(*arrays, *geometry)
     _, in_double, _ = mluop_omp.deform_conv2d_backward_data(*doubles, *geometry)
     tensors = map(torch.from_numpy, arrays)
     _, of_torch, _, _ = _deformable.backward(*tensors, _deformable.Geometry(*geometry))

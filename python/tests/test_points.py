@@ -8,7 +8,7 @@ from ml_dtypes import bfloat16
 from numpy.testing import assert_array_equal
 
 import mluop_omp
-from mluop_omp._self_test import _definitions as reference
+from mluop_omp._self_test import definitions as reference
 
 FLOATS = [np.float16, bfloat16, np.float32, np.float64]
 
@@ -150,6 +150,36 @@ def test_knn(rng, k):
         found, expected = (each.knn(xyz, new_xyz, k) for each in (mluop_omp, reference))
         for actual, of in zip(found, expected):
             assert_array_equal(actual, of)
+
+
+def test_neighbors_of_float64_against_a_search_tree(rng):
+    """In float32 the coordinates would have four different values."""
+    tree = pytest.importorskip("scipy.spatial").cKDTree
+    xyz, new_xyz = (2.0**22 + rng.random((1, count, 3)) for count in (500, 90))
+    distance, expected = tree(xyz[0]).query(new_xyz[0], 16)
+    dist2, idx = mluop_omp.knn(xyz, new_xyz, 16)
+    assert_array_equal(idx[0], expected)
+    np.testing.assert_allclose(dist2[0], distance**2, rtol=1e-12)
+    dist2, idx = mluop_omp.three_nn(new_xyz, xyz)
+    assert_array_equal(idx[0], expected[:, :3])
+    np.testing.assert_allclose(dist2[0], distance[:, :3] ** 2, rtol=1e-12)
+    members = tree(xyz[0]).query_ball_point(new_xyz[0], 0.2, return_sorted=True)
+    expected = [(found + found[:1] * 8)[:8] or [0] * 8 for found in members]
+    assert_array_equal(mluop_omp.ball_query(new_xyz, xyz, 0.0, 0.2, 8)[0], expected)
+    expected = [(found + found[:1] * 8)[:8] or [-1] + [0] * 7 for found in members]
+    counts = np.array([90], np.int32), np.array([500], np.int32)
+    found = mluop_omp.stack_ball_query(new_xyz[0], counts[0], xyz[0], counts[1], 0.2, 8)
+    assert_array_equal(found, expected)
+
+
+def test_samples_of_float64(rng):
+    points = rng.integers(0, 2**20, (2, 90, 3)) / 2**20
+    expected = mluop_omp.furthest_point_sample(points, 40)
+    # Differences of these are exact in float64.
+    assert_array_equal(mluop_omp.furthest_point_sample(points + 2**22, 40), expected)
+    difference = points[:, :, np.newaxis] - points[:, np.newaxis]
+    found = mluop_omp.furthest_point_sample_with_dist((difference**2).sum(3), 40)
+    assert_array_equal(found, expected)
 
 
 def test_knn_against_a_search_tree(rng):

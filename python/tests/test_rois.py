@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 import mluop_omp
 import mluop_omp.torch as mt
-from mluop_omp._self_test import _definitions as reference
+from mluop_omp._self_test import definitions as reference
 
 FLOATS = [np.float16, bfloat16, np.float32]
 TURNED = np.array([[0, 0, 0, 4, 2, 2, np.pi / 2]], np.float32)

@@ -10,12 +10,12 @@ import pytest
 
 import mluop_omp
 from mluop_omp import __main__, _requirements, _self_test
-from mluop_omp._self_test import _cases, _definitions
+from mluop_omp._self_test import _cases
 
 
 def test_every_operator_has_a_case():
     assert sorted(_self_test.OPERATORS) == sorted(
-        name for name in vars(_definitions) if name in mluop_omp.__all__
+        name for name in vars(_self_test.definitions) if name in mluop_omp.__all__
     )
     operators = pytest.importorskip("cases", reason="requires PyTorch").NAMES
     assert sorted(_self_test.OPERATORS) == operators
@@ -24,7 +24,7 @@ def test_every_operator_has_a_case():
 @pytest.mark.parametrize("operator", _self_test.OPERATORS)
 def test_cases_have_results_that_differ(operator):
     """A case whose output is constant would not notice an operator that does nothing."""
-    for output in _self_test._outputs(_definitions, operator):
+    for output in _self_test._outputs(_self_test.definitions, operator):
         assert output.size and (output != output.flat[0]).any()
 
 

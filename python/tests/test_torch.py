@@ -11,9 +11,10 @@ import torch
 
 import mluop_omp
 import mluop_omp.torch as mt
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch import _operators
 
-NAMES = sorted(_operators.SCHEMAS)
+NAMES = sorted(_operators.KERNELS)
 
 
 def operator(name):
@@ -123,7 +124,7 @@ def test_a_tensor_that_does_not_fit_is_refused(change, exception, text):
 
 def test_a_tensor_of_another_device_is_refused():
     with pytest.raises(mluop_omp.MluOpError, match="known is on device meta, expected cpu"):
-        _operators.points.three_nn(
+        operators.three_nn(
             _operators.TORCH, torch.zeros(1, 2, 3), torch.zeros(1, 2, 3, device="meta")
         )
 

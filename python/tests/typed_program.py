@@ -59,7 +59,7 @@ def main() -> None:
     points = np.zeros((1, 3, 3), np.int32)
     assert pooled(points, np.ones((1, 3, 2), np.float32)).sum() == 6
     assert neighbors(np.arange(9, dtype=np.float32).reshape(1, 3, 3)).shape == (1, 3, 2)
-    assert status_of(np.zeros((1, 3, 3), np.float64)) is Status.BAD_PARAM
+    assert status_of(np.zeros((1, 3, 3), np.int32)) is Status.BAD_PARAM
     ones = np.ones(3, np.float32)
     assert bool(compared(ones, ones))
     sites = np.array([[0, 1, 1, 1], [0, 1, 1, 2]], np.int32)

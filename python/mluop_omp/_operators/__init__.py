@@ -1,6 +1,28 @@
-"""The operators, each written once for the arrays of any library.
+"""The operators: a module a family, a declaration an operator.
 
-The functions take the Arrays of their arguments first. They convert arguments, allocate outputs
-and call the C function, which checks all the rest. `out` are the outputs, for callers that provide
-them.
+Start at _declaration.py, which says what follows from a declaration.
 """
+
+# ruff: noqa: F403
+from typing import TYPE_CHECKING
+
+from mluop_omp._operators._declaration import all_operators, operators  # noqa: F401
+from mluop_omp._operators.attention import *
+from mluop_omp._operators.bev_pools import *
+from mluop_omp._operators.boxes import *
+from mluop_omp._operators.deform_conv import *
+from mluop_omp._operators.grouping import *
+from mluop_omp._operators.interpolation import *
+from mluop_omp._operators.losses import *
+from mluop_omp._operators.masked_conv import *
+from mluop_omp._operators.neighbors import *
+from mluop_omp._operators.roi_pools import *
+from mluop_omp._operators.rois import *
+from mluop_omp._operators.sampling import *
+from mluop_omp._operators.sparse_conv import *
+from mluop_omp._operators.sparse_pool import *
+from mluop_omp._operators.suppression import *
+from mluop_omp._operators.voxels import *
+
+if not TYPE_CHECKING:  # mypy takes a list of literals for the whole of __all__.
+    __all__ = [each.name for each in all_operators()]

@@ -1,15 +1,26 @@
-"""Multi-scale deformable attention."""
+"""Attention: samples of several levels, and the masks of PSANet."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mluop_omp._arrays import Arrays, Tensor, handle
-from mluop_omp._library import functions, require
+from mluop_omp._arrays import NHWC, Arrays, Tensor, enumerator, extent
+from mluop_omp._definitions import attention as definitions
+from mluop_omp._library import function
+from mluop_omp._operators._declaration import Array, Pair, Precision, operator
+from mluop_omp._operators._derivative import Derivative, linear_in, no_derivative, save_inputs
 from mluop_omp._operators._empty import require_sizes
+from mluop_omp._operators._torch import ops, torch
 
-# Any number has the same results.
+if TYPE_CHECKING:
+    import torch as pytorch
+
+__all__ = ["ms_deform_attn", "ms_deform_attn_backward", "psamask", "psamask_backward"]
+
+_attend = function("mluOpMsDeformAttnForward", "pppppppppppipp")
+_attend_backward = function("mluOpMsDeformAttnBackward", "pppppppppppppipppppp")
+# Results do not depend on it.
 _IM2COL_STEP = 2**31 - 1
 _INPUTS = (
     "value B K M D, spatial_shapes: L 2, level_start_index: L, "
@@ -29,67 +40,285 @@ def _inputs(
     )
 
 
+class _Samples(NamedTuple):
+    """The samples [B, Q, M, S] of ms_deform_attn, by operators of PyTorch."""
+
+    index: tuple[pytorch.Tensor, ...]  # of the keys of the four pixels, [4, B, Q, M, S]
+    weight: pytorch.Tensor  # of these pixels; 0 outside of the level
+    along_x: pytorch.Tensor  # the derivatives of the weights with respect to the location
+    along_y: pytorch.Tensor
+
+
+def _samples(
+    value: pytorch.Tensor, shapes: pytorch.Tensor, starts: pytorch.Tensor, locations: pytorch.Tensor
+) -> _Samples:
+    P = locations.shape[4]
+    height, width, start = (
+        each.repeat_interleave(P).long() for each in (*shapes.unbind(1), starts)
+    )
+    x, y = locations.flatten(3, 4).unbind(4)
+    x, y = x * width - 0.5, y * height - 0.5
+    used = (x > -1) & (y > -1) & (x < width) & (y < height)
+    x, y = torch.where(used, x, 0), torch.where(used, y, 0)
+    left, top = x.detach().floor(), y.detach().floor()
+    right, below = x - left, y - top
+    keys, weights, along_x, along_y = [], [], [], []
+    for row, column in itertools.product((0, 1), (0, 1)):
+        at_y, at_x = top.long() + row, left.long() + column
+        inside = used & (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
+        keys.append(torch.where(inside, start + at_y * width + at_x, 0))
+        of_y, of_x = below if row else 1 - below, right if column else 1 - right
+        weights.append(torch.where(inside, of_y * of_x, 0))
+        along_x.append(torch.where(inside, of_y * width * (1 if column else -1), 0))
+        along_y.append(torch.where(inside, of_x * height * (1 if row else -1), 0))
+    B, _, M, _ = value.shape
+    batch = torch.arange(B, device=value.device).view(1, B, 1, 1, 1)
+    head = torch.arange(M, device=value.device).view(1, 1, 1, M, 1)
+    stacked = (torch.stack(each) for each in (weights, along_x, along_y))
+    return _Samples((batch, torch.stack(keys), head), *stacked)
+
+
+def _differentiable_backward(
+    grad: pytorch.Tensor,
+    value: pytorch.Tensor,
+    shapes: pytorch.Tensor,
+    starts: pytorch.Tensor,
+    locations: pytorch.Tensor,
+    weights: pytorch.Tensor,
+) -> tuple[pytorch.Tensor, ...]:
+    """Returns the result of ms_deform_attn_backward, by operators of PyTorch."""
+    if value.numel() == 0 or weights.numel() == 0:
+        return torch.zeros_like(value), torch.zeros_like(locations), torch.zeros_like(weights)
+    samples, attention = _samples(value, shapes, starts, locations), weights.flatten(3)
+    product = (value[samples.index] * grad.unsqueeze(3)).sum(-1)
+    of_weights = (samples.weight * product).sum(0).view(weights.shape)
+    slopes = samples.along_x, samples.along_y
+    of_locations = torch.stack([attention * (each * product).sum(0) for each in slopes], -1)
+    terms = (samples.weight * attention).unsqueeze(-1) * grad.unsqueeze(3)
+    of_value = torch.zeros_like(value).index_put(samples.index, terms, accumulate=True)
+    return of_value, of_locations.view(locations.shape), of_weights
+
+
+def _backward(ctx: Any, grad: pytorch.Tensor) -> tuple:
+    # The gradients have no derivatives of their own: derivatives of higher order are PyTorch's.
+    is_differentiated = torch.is_grad_enabled()
+    backward = _differentiable_backward if is_differentiated else ops.ms_deform_attn_backward
+    of_value, of_locations, of_weights = backward(grad, *ctx.saved_tensors)
+    return of_value, None, None, of_locations, of_weights
+
+
+def _jvp(inputs: tuple, tangents: tuple, output: pytorch.Tensor) -> pytorch.Tensor:
+    value, shapes, starts, locations, weights = inputs
+    of_value, _, _, of_locations, of_weights = tangents
+    terms = []
+    if of_value is not None:
+        terms.append(ops.ms_deform_attn(of_value, shapes, starts, locations, weights))
+    if of_weights is not None:
+        terms.append(ops.ms_deform_attn(value, shapes, starts, locations, of_weights))
+    if of_locations is not None and value.numel() and weights.numel():
+        samples, attention = _samples(value, shapes, starts, locations), weights.flatten(3)
+        # Unlike flatten, reshape has a rule for the batched tangents of gradcheck.
+        x, y = (each.reshape(attention.shape) for each in of_locations.unbind(5))
+        factor = attention * (samples.along_x * x + samples.along_y * y)
+        terms.append((factor.unsqueeze(-1) * value[samples.index]).sum((0, 4)))
+    return torch.stack(terms).sum(0) if terms else torch.zeros_like(output)
+
+
+@operator(
+    definition=definitions.ms_deform_attn, derivative=Derivative(save_inputs, _backward, _jvp)
+)
 def ms_deform_attn(
     arrays: Arrays,
-    value: Any,
-    spatial_shapes: Any,
-    level_start_index: Any,
-    sampling_locations: Any,
-    attention_weights: Any,
-    out: Any = None,
-) -> Any:
+    value: Array,
+    spatial_shapes: Array,
+    level_start_index: Array,
+    sampling_locations: Array,
+    attention_weights: Array,
+) -> Array:
+    """Adds samples of the values of several levels for each query and head (Deformable DETR).
+
+    A level of H x W pixels has the keys from its start on, row by row. A sample (x, y) is at
+    ``(x W - 0.5, y H - 0.5)``, interpolated from the four pixels around it; pixels outside of the
+    level are 0. A sample that is a pixel outside, or NaN, is not used. The output has derivatives
+    with respect to value, sampling_locations and attention_weights.
+
+    Args:
+        value: float32 or float64 [B, K, M, D]: K keys of M heads.
+        spatial_shapes: int32 [L, 2]: H, W.
+        level_start_index: int32 [L]: the first key of each level.
+        sampling_locations: [B, Q, M, L, P, 2] of the dtype of value: x, y; 0 to 1 are in the level.
+        attention_weights: [B, Q, M, L, P] of the dtype of value.
+
+    Returns:
+        [B, Q, M, D] of the dtype of value: the sums over L and P of weights times samples. It is
+        empty if B, Q, M or D is 0, which the C API refuses. mmcv returns [B, Q, M D].
+
+    Raises:
+        MluOpError: a level has keys outside of value; a shape or dtype differs from the list above.
+
+    Source: mluOpMsDeformAttnForward; arXiv:2010.04159; mmcv MultiScaleDeformableAttention.
+    """
     levels = spatial_shapes, level_start_index
     inputs = _inputs(arrays, value, *levels, sampling_locations, attention_weights)
     (B, _, M, D), Q = inputs[0][0].shape, inputs[3][0].shape[1]
-    output, *output_tensor = arrays.output("output", (B, Q, M, D), value, out)
+    output, *output_tensor = arrays.output("output", (B, Q, M, D), value)
     if output_tensor[0].is_empty:
         descriptors = (*(desc for desc, _ in inputs), output_tensor[0])
         require_sizes(f"{_INPUTS}, output B Q M D", *descriptors)
         return output
-    with handle() as own:
-        require(
-            functions.mluOpMsDeformAttnForward(
-                *(own.pointer, *itertools.chain(*inputs), _IM2COL_STEP, *output_tensor)
-            )
-        )
+    with arrays.handle() as own:
+        own.call(_attend, *itertools.chain(*inputs), _IM2COL_STEP, *output_tensor)
     return output
 
 
+@operator(
+    definition=definitions.ms_deform_attn_backward,
+    derivative=no_derivative("ms_deform_attn_backward"),
+)
 def ms_deform_attn_backward(
     arrays: Arrays,
-    grad_output: Any,
-    value: Any,
-    spatial_shapes: Any,
-    level_start_index: Any,
-    sampling_locations: Any,
-    attention_weights: Any,
-    out: tuple[Any, Any, Any] | None = None,
-) -> tuple[Any, Any, Any]:
+    grad_output: Array,
+    value: Array,
+    spatial_shapes: Array,
+    level_start_index: Array,
+    sampling_locations: Array,
+    attention_weights: Array,
+) -> tuple[Array, Array, Array]:
+    """Returns the gradients of `ms_deform_attn`.
+
+    Args:
+        grad_output: float32 or float64 [B, Q, M, D].
+        value, spatial_shapes, level_start_index, sampling_locations, attention_weights: as in
+            `ms_deform_attn`.
+
+    Returns:
+        grad_value: [B, K, M, D]; 0 for keys of no sample. Sums are in the order of queries:
+            bit-identical across runs and thread counts.
+        grad_sampling_locations: [B, Q, M, L, P, 2]; 0 for samples that are not used.
+        grad_attention_weights: [B, Q, M, L, P]; 0 for samples that are not used.
+
+    Raises:
+        MluOpError: a level has keys outside of value; a shape or dtype differs from the list above.
+
+    Source: mluOpMsDeformAttnBackward; mmcv MultiScaleDeformableAttention.
+    """
     grad = arrays.tensor("grad_output", grad_output, "B Q M D")
     levels = spatial_shapes, level_start_index
     inputs = _inputs(arrays, value, *levels, sampling_locations, attention_weights)
-    outputs = [
-        arrays.output(f"grad_{name}", inputs[i][0].shape, grad_output, each)
-        for name, i, each in zip(
-            ("value", "sampling_locations", "attention_weights"), (0, 3, 4), out or (None,) * 3
-        )
-    ]
+    of_value, *value_tensor = arrays.output("grad_value", inputs[0][0].shape, grad_output)
+    of_locations, *locations_tensor = arrays.output(
+        "grad_sampling_locations", inputs[3][0].shape, grad_output
+    )
+    of_weights, *weights_tensor = arrays.output(
+        "grad_attention_weights", inputs[4][0].shape, grad_output
+    )
+    gradients = of_value, of_locations, of_weights
+    tensors = value_tensor, locations_tensor, weights_tensor
     if grad[0].is_empty:
         declaration = (
             f"{_INPUTS}, grad_output B Q M D, grad_value B K M D, "
             "grad_sampling_locations B Q M L P 2, grad_attention_weights B Q M L P"
         )
-        descriptors = (*(desc for desc, _ in (*inputs, grad)), *(desc for _, desc, _ in outputs))
-        require_sizes(declaration, *descriptors)
-        for each, *_ in outputs:
+        require_sizes(declaration, *(desc for desc, _ in (*inputs, grad, *tensors)))
+        for each in gradients:
             arrays.fill(each, 0)
-        return tuple(each for each, *_ in outputs)
-    with handle() as own:
-        require(
-            functions.mluOpMsDeformAttnBackward(
-                *(own.pointer, *itertools.chain(*inputs), *grad, _IM2COL_STEP),
-                *itertools.chain(*(tensor for _, *tensor in outputs)),
-            )
+        return gradients
+    with arrays.handle() as own:
+        own.call(
+            *(_attend_backward, *itertools.chain(*inputs), *grad, _IM2COL_STEP),
+            *itertools.chain(*tensors),
         )
-    of_value, of_locations, of_weights = (each for each, *_ in outputs)
-    return of_value, of_locations, of_weights
+    return gradients
+
+
+PSA_TYPES = {"collect": 0, "distribute": 1}
+_psamask = function("mluOpPsamaskForward", "pippiipp")
+_psamask_backward = function("mluOpPsamaskBackward", "pippiipp")
+
+
+def _save_numbers(ctx: Any, inputs: tuple, output: pytorch.Tensor) -> None:
+    _, *ctx.numbers = inputs
+
+
+def _psamask_gradient(ctx: Any, grad: pytorch.Tensor) -> tuple:
+    return ops.psamask_backward(grad, *ctx.numbers), None, None
+
+
+def _psamask_backward_gradient(ctx: Any, grad: pytorch.Tensor) -> tuple:
+    return ops.psamask(grad, *ctx.numbers), None, None
+
+
+def _move(arrays: Arrays, move: Any, name: str, array: Any, *arguments: Any) -> Any:
+    """Calls `move`, forward or backward, whose tensors are [N, H, W, channels]."""
+    mask_size, psa_type = arguments
+    h_mask, w_mask = arrays.int32s("mask_size", mask_size, 2)
+    code = enumerator("psa_type", psa_type, PSA_TYPES)
+    held, *tensor = arrays.to_nhwc(name, array)
+    N, H, W, _ = tensor[0].shape
+    channels = H * W if move is _psamask else extent(h_mask) * extent(w_mask)
+    output, *output_tensor = arrays.output("output", (N, H, W, channels), held, layout=NHWC)
+    with arrays.handle() as own:
+        own.call(move, code, *tensor, h_mask, w_mask, *output_tensor)
+    return arrays.from_nhwc(output, array)
+
+
+@operator(
+    definition=definitions.psamask,
+    derivative=Derivative(_save_numbers, _psamask_gradient, linear_in("psamask", 0)),
+    precision=Precision.WIDEST,
+    channels_last=True,
+)
+def psamask(arrays: Arrays, input: Array, mask_size: Pair, psa_type: str = "collect") -> Array:
+    """Moves the mask of each pixel to the pixels that its elements belong to (PSANet).
+
+    Element (a, b) of the mask of pixel (h, w) belongs to pixel (i, j), with ``i = h + a -
+    (mask_size[0] - 1) // 2`` and ``j = w + b - (mask_size[1] - 1) // 2``. With m = a * mask_size[1]
+    + b, "collect" is ``output[n, i * W + j, h, w] = input[n, m, h, w]``, "distribute" is
+    ``output[n, h * W + w, i, j] = input[n, m, h, w]``. All other elements of output are 0.
+
+    Args:
+        input: float16, bfloat16, float32 or float64 [N, mask_size[0] * mask_size[1], H, W]. Tensors
+            in the memory format channels_last are taken as they are.
+        mask_size: height and width of a mask. A mask of odd size is centered on its pixel; one of
+            even size extends one pixel further down and to the right.
+        psa_type: "collect" or "distribute".
+
+    Returns:
+        [N, H * W, H, W] of the dtype of input: copies, exact.
+
+    Raises:
+        MluOpError: psa_type is another word; a size is negative; a shape or dtype differs from the
+            list above. Messages number the dimensions as N, H, W, C, the order of the library.
+
+    Source: mluOpPsamaskForward; PSANet, ECCV 2018; mmcv psa_mask.
+    """
+    return _move(arrays, _psamask, "input", input, mask_size, psa_type)
+
+
+@operator(
+    definition=definitions.psamask_backward,
+    derivative=Derivative(
+        _save_numbers, _psamask_backward_gradient, linear_in("psamask_backward", 0)
+    ),
+    precision=Precision.WIDEST,
+    channels_last=True,
+)
+def psamask_backward(
+    arrays: Arrays, grad_output: Array, mask_size: Pair, psa_type: str = "collect"
+) -> Array:
+    """Returns the gradient of the input of `psamask`.
+
+    Args:
+        grad_output: float16, bfloat16, float32 or float64 [N, H * W, H, W].
+        mask_size, psa_type: as in `psamask`.
+
+    Returns:
+        [N, mask_size[0] * mask_size[1], H, W] of the dtype of grad_output: copies, exact; 0 for
+            mask elements that belong to no pixel.
+
+    Raises:
+        MluOpError: as `psamask`.
+
+    Source: mluOpPsamaskBackward; PSANet, ECCV 2018; mmcv psa_mask.
+    """
+    return _move(arrays, _psamask_backward, "grad_output", grad_output, mask_size, psa_type)

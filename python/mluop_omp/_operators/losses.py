@@ -1,20 +1,29 @@
-"""The loss of classifications."""
+"""The losses of classifications."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Callable
 
-from mluop_omp._arrays import Arrays, handle
-from mluop_omp._library import functions, require
-from mluop_omp._operators import _double
-from mluop_omp._operators._double import also_double
+from mluop_omp._arrays import Arrays
+from mluop_omp._definitions import losses as definitions
+from mluop_omp._library import function
+from mluop_omp._operators._declaration import Array, operator
+from mluop_omp._operators._derivative import Derivative, in_float32, no_derivative, sum_by_index
+from mluop_omp._operators._torch import ops, torch
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["sigmoid_focal_loss", "sigmoid_focal_loss_backward"]
+
+_loss = function("mluOpFocalLossSigmoidForward", "piippppppffpp")
+_loss_backward = function("mluOpFocalLossSigmoidBackward", "piippppppffpp")
 # Enumerators of mlu_op.h.
 _HIGH_PRECISION, _REDUCTION_NONE = 1, 0
 
 
 def _compute(
-    function: Any,
+    function: Callable[..., int],
     output_name: str,
     arrays: Arrays,
     input: Any,
@@ -22,45 +31,144 @@ def _compute(
     weight: Any,
     gamma: float,
     alpha: float,
-    out: Any,
 ) -> Any:
     input_desc, input_data = arrays.tensor("input", input, "N C")
-    output, *output_tensor = arrays.output(output_name, input_desc.shape, input, out)
+    output, *output_tensor = arrays.output(output_name, input_desc.shape, input)
     weights = (None, None) if weight is None else arrays.tensor("weight", weight, "C")
-    with handle() as own:
-        require(
-            function(
-                *(own.pointer, _HIGH_PRECISION, _REDUCTION_NONE, input_desc, input_data),
-                *arrays.tensor("target", target, "N"),
-                *(*weights, float(alpha), float(gamma), *output_tensor),
-            )
+    with arrays.handle() as own:
+        own.call(
+            *(function, _HIGH_PRECISION, _REDUCTION_NONE, input_desc, input_data),
+            *arrays.tensor("target", target, "N"),
+            *(*weights, float(alpha), float(gamma), *output_tensor),
         )
     return output
 
 
-@also_double(_double.sigmoid_focal_loss, 0)
+@in_float32
+def _differentiable_backward(
+    input: Tensor, target: Tensor, weight: Tensor | None, gamma: float, alpha: float
+) -> Tensor:
+    """Returns the result of sigmoid_focal_loss_backward, by operators of PyTorch."""
+    p = input.sigmoid()
+    classes = torch.arange(input.shape[1], device=input.device)
+    is_target = target.unsqueeze(1) == classes
+    right, wrong = torch.where(is_target, p, 1 - p), torch.where(is_target, 1 - p, p)
+    log = right.clamp(min=torch.finfo(torch.float32).tiny).log()
+    factor = torch.where(is_target, -alpha, 1 - alpha) * wrong**gamma
+    if weight is not None:
+        factor = factor * _weights_of_rows(weight, target, 1)
+    return (factor * (wrong - gamma * right * log)).to(input.dtype)
+
+
+def _weights_of_rows(weight: Tensor, target: Tensor, background: float) -> Tensor:
+    has_class = (target >= 0) & (target < len(weight))
+    if len(weight) == 0:
+        return weight.new_full((len(target), 1), background)
+    rows = weight[torch.where(has_class, target, 0).long()]
+    return torch.where(has_class, rows, background).unsqueeze(1)
+
+
+def _save(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    *tensors, ctx.gamma, ctx.alpha = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _backward(ctx: Any, grad: Tensor) -> tuple:
+    input, target, weight = ctx.saved_tensors
+    grad_input = grad_weight = None
+    if ctx.needs[0]:
+        # The derivative has no derivatives of its own: derivatives of higher order are PyTorch's.
+        is_differentiated = torch.is_grad_enabled()
+        backward = (
+            _differentiable_backward if is_differentiated else ops.sigmoid_focal_loss_backward
+        )
+        grad_input = grad * backward(input, target, weight, ctx.gamma, ctx.alpha)
+    if ctx.needs[2]:
+        losses = ops.sigmoid_focal_loss(input, target, None, ctx.gamma, ctx.alpha)
+        classes = torch.where((target >= 0) & (target < len(weight)), target, len(weight))
+        grad_weight = sum_by_index((grad * losses).sum(1), classes, len(weight) + 1)[:-1]
+    return grad_input, None, grad_weight, None, None
+
+
+def _jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    input, target, weight, *numbers = inputs
+    terms = []
+    if tangents[0] is not None:
+        terms.append(tangents[0] * _differentiable_backward(input, target, weight, *numbers))
+    if tangents[2] is not None:
+        losses = ops.sigmoid_focal_loss(input, target, None, *numbers)
+        terms.append(losses * _weights_of_rows(tangents[2], target, 0))
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
+@operator(definition=definitions.sigmoid_focal_loss, derivative=Derivative(_save, _backward, _jvp))
 def sigmoid_focal_loss(
     arrays: Arrays,
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     gamma: float = 2.0,
     alpha: float = 0.25,
-    out: Any = None,
-) -> Any:
-    function = functions.mluOpFocalLossSigmoidForward
-    return _compute(function, "output", arrays, input, target, weight, gamma, alpha, out)
+) -> Array:
+    """Returns the sigmoid focal loss of each class of each row (RetinaNet).
+
+    With p = 1 / (1 + exp(-input)), the loss of the class that is the target of its row is
+    ``-w alpha (1 - p)^gamma log(p)``, and the loss of any other class
+    ``-w (1 - alpha) p^gamma log(1 - p)``. mmcv takes gamma and alpha before weight, and sums or
+    averages the losses. The output has derivatives with respect to input and weight.
+
+    Args:
+        input: float16, bfloat16, float32 or float64 [N, C], logits. float16 and bfloat16 are
+            computed in float32.
+        target: int32 [N]: the class of a row, 0 to C - 1; other values, such as C, are background.
+        weight: [C], of the dtype of input: w is the weight of the target of the row; 1 for
+            background, and for all rows if weight is None.
+        gamma: the exponent, at least 0.
+        alpha: the share of targets.
+
+    Returns:
+        [N, C], of the dtype of input. The argument of a logarithm is at least 2^-126, as in mmcv's
+        kernels: from input = 17.33 on (float64: 36.74), p is 1, and the loss of a class that is not
+        the target is ``87.3 w (1 - alpha)``, where the formula gives ``input w (1 - alpha)``.
+        mmcv's kernels, which also round 1 + exp(-input), reach this value from 16.64 on.
+
+    Raises:
+        MluOpError: gamma is negative; a shape or dtype differs from the list above.
+
+    Source: mluOpFocalLossSigmoidForward; arXiv:1708.02002; mmcv sigmoid_focal_loss.
+    """
+    return _compute(_loss, "output", arrays, input, target, weight, gamma, alpha)
 
 
-@also_double(_double.sigmoid_focal_loss_backward, 0)
+@operator(
+    definition=definitions.sigmoid_focal_loss_backward,
+    derivative=no_derivative("sigmoid_focal_loss_backward"),
+)
 def sigmoid_focal_loss_backward(
     arrays: Arrays,
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     gamma: float = 2.0,
     alpha: float = 0.25,
-    out: Any = None,
-) -> Any:
-    function = functions.mluOpFocalLossSigmoidBackward
-    return _compute(function, "grad_input", arrays, input, target, weight, gamma, alpha, out)
+) -> Array:
+    """Returns the derivative of each loss of `sigmoid_focal_loss` with respect to its input.
+
+    Args:
+        input: float16, bfloat16, float32 or float64 [N, C].
+        target: int32 [N].
+        weight: [C], of the dtype of input, or None.
+        gamma: the exponent, 0 to 10000.
+        alpha: the share of targets.
+
+    Returns:
+        [N, C], of the dtype of input: for the target of a row
+        ``-w alpha (1 - p)^gamma (1 - p - gamma p log(p))``, else
+        ``w (1 - alpha) p^gamma (p - gamma (1 - p) log(1 - p))``.
+
+    Raises:
+        MluOpError: gamma is out of range; a shape or dtype differs from the list above.
+
+    Source: mluOpFocalLossSigmoidBackward; mmcv sigmoid_focal_loss.
+    """
+    return _compute(_loss_backward, "grad_input", arrays, input, target, weight, gamma, alpha)

@@ -2,77 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mluop_omp._arrays import NCHW, Arrays, extent, handle, int32s
-from mluop_omp._library import functions, require
+from mluop_omp._arrays import NCHW, Arrays, extent
+from mluop_omp._definitions import masked_conv as definitions
+from mluop_omp._library import function
+from mluop_omp._operators._declaration import Array, Pair, Precision, operator
+from mluop_omp._operators._derivative import Derivative, linear_in, sum_by_index
 from mluop_omp._operators._empty import require_sizes
+from mluop_omp._operators._torch import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["masked_col2im", "masked_im2col"]
+
+_query_im2col = function("mluOpGetMaskedIm2colForwardWorkspaceSize", "ppppiipp")
+_im2col = function("mluOpMaskedIm2colForward", "pppppppiiiipspp")
+_query_col2im = function("mluOpGetMaskedCol2imForwardWorkspaceSize", "pppppp")
+_col2im = function("mluOpMaskedCol2imForward", "pppppppsppp")
 
 
+def _save_windows(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    feature, mask_h, mask_w, ctx.kernel, ctx.pad = inputs
+    ctx.size = feature.shape[1:]
+    ctx.save_for_backward(mask_h, mask_w)
+
+
+def _backward_of_windows(ctx: Any, grad: Tensor) -> tuple:
+    mask_h, mask_w = ctx.saved_tensors
+    C, H, W = ctx.size
+    (kernel_h, kernel_w), (pad_h, pad_w) = ctx.kernel, ctx.pad
+    h = mask_h.long() - pad_h + torch.arange(kernel_h).view(-1, 1, 1)
+    w = mask_w.long() - pad_w + torch.arange(kernel_w).view(1, -1, 1)
+    inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
+    # The last column collects what is outside.
+    pixel = torch.where(inside, h * W + w, H * W).flatten()
+    sums = sum_by_index(grad.reshape(C, len(pixel)).t(), pixel, H * W + 1)
+    return sums[:-1].t().reshape(1, C, H, W), None, None, None, None
+
+
+def _save_masks(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    _, mask_h, mask_w, ctx.size = inputs
+    ctx.save_for_backward(mask_h, mask_w)
+
+
+def _backward_of_pixels(ctx: Any, grad: Tensor) -> tuple:
+    mask_h, mask_w = (mask.long() for mask in ctx.saved_tensors)
+    H, W = ctx.size
+    if grad.numel() == 0:  # The masks may have any value.
+        return grad.new_zeros(grad.shape[1], len(mask_h)), None, None, None
+    pixel = mask_h * W + mask_w
+    # If masks are equal, the last determines the pixel.
+    number = torch.arange(pixel.shape[0])
+    last = number.new_full((H * W,), -1).scatter_reduce(0, pixel, number, "amax")
+    grad_col = grad.reshape(grad.shape[1], -1)[:, pixel] * (last[pixel] == number)
+    return grad_col, None, None, None
+
+
+@operator(
+    definition=definitions.masked_im2col,
+    derivative=Derivative(_save_windows, _backward_of_windows, linear_in("masked_im2col", 0)),
+    precision=Precision.WIDEST,
+)
 def masked_im2col(
     arrays: Arrays,
-    feature: Any,
-    mask_h_idx: Any,
-    mask_w_idx: Any,
-    kernel: Sequence[int],
-    pad: Sequence[int],
-    out: Any = None,
-) -> Any:
+    feature: Array,
+    mask_h_idx: Array,
+    mask_w_idx: Array,
+    kernel: Pair,
+    pad: Pair = (0, 0),
+) -> Array:
+    """Copies the window of each mask from the feature to a column of a matrix.
+
+    Row ``(c * kernel_h + i) * kernel_w + j`` of column ``k`` is the pixel
+    ``(mask_h_idx[k] - pad_h + i, mask_w_idx[k] - pad_w + j)`` of channel ``c``, or 0 outside the
+    feature.
+
+    Args:
+        feature: float16, bfloat16, float32 or float64 [1, C, H, W].
+        mask_h_idx, mask_w_idx: int32 [masks], pixels in any order; any value.
+        kernel: (kernel_h, kernel_w), in pixels.
+        pad: (pad_h, pad_w), in pixels.
+
+    Returns:
+        [C * kernel_h * kernel_w, masks] of the dtype of feature.
+
+    Raises:
+        MluOpError: the kernel is negative; a shape or dtype differs from the list above.
+
+    Source: mluOpMaskedIm2colForward; mmcv MaskedConv2d.
+    """
     feature_desc, feature_data = arrays.tensor("feature", feature, "1 C H W", NCHW)
     h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx, "masks")
     w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
-    kernel_h, kernel_w = int32s("kernel", kernel, 2)
-    pad_h, pad_w = int32s("pad", pad, 2)
+    kernel_h, kernel_w = arrays.int32s("kernel", kernel, 2)
+    pad_h, pad_w = arrays.int32s("pad", pad, 2)
     rows = feature_desc.shape[1] * extent(kernel_h) * extent(kernel_w)
     shape = (rows, *h_desc.shape)
-    data_col, data_col_desc, data_col_data = arrays.output("data_col", shape, feature, out)
-    if min(kernel_h, kernel_w) >= 0 and (feature_desc.is_empty or rows == 0):
+    col, col_desc, col_data = arrays.output("data_col", shape, feature)
+    if (feature_desc.is_empty or col_desc.is_empty) and min(kernel_h, kernel_w) >= 0:
         declaration = "feature 1 C H W, mask_h_idx: masks, mask_w_idx: masks, data_col"
-        descriptors = feature_desc, h_desc, w_desc, data_col_desc
+        descriptors = feature_desc, h_desc, w_desc, col_desc
         require_sizes(f"{declaration} {rows} masks", *descriptors)
-        arrays.fill(data_col, 0)
-        return data_col
-    with handle() as own:
+        arrays.fill(col, 0)
+        return col
+    with arrays.handle() as own:
         workspace = own.workspace(
-            functions.mluOpGetMaskedIm2colForwardWorkspaceSize,
-            *(feature_desc, h_desc, w_desc, kernel_h, kernel_w, data_col_desc),
+            _query_im2col, feature_desc, h_desc, w_desc, kernel_h, kernel_w, col_desc
         )
-        require(
-            functions.mluOpMaskedIm2colForward(
-                own.pointer,
-                *(feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
-                *(kernel_h, kernel_w, pad_h, pad_w),
-                *workspace,
-                *(data_col_desc, data_col_data),
-            )
+        own.call(
+            *(_im2col, feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
+            *(kernel_h, kernel_w, pad_h, pad_w, *workspace, col_desc, col_data),
         )
-    return data_col
+    return col
 
 
+@operator(
+    definition=definitions.masked_col2im,
+    derivative=Derivative(_save_masks, _backward_of_pixels, linear_in("masked_col2im", 0)),
+    precision=Precision.WIDEST,
+)
 def masked_col2im(
-    arrays: Arrays, col: Any, mask_h_idx: Any, mask_w_idx: Any, size: Sequence[int], out: Any = None
-) -> Any:
+    arrays: Arrays, col: Array, mask_h_idx: Array, mask_w_idx: Array, size: Pair
+) -> Array:
+    """Copies each column of a matrix to the pixel of its mask; the other pixels are 0.
+
+    Args:
+        col: float16, bfloat16, float32 or float64 [C, masks].
+        mask_h_idx, mask_w_idx: int32 [masks], pixels of the image. If masks are equal, the
+            last determines the pixel.
+        size: (H, W), in pixels.
+
+    Returns:
+        [1, C, H, W] of the dtype of col.
+
+    Raises:
+        MluOpError: a mask is outside the image.
+
+    Source: mluOpMaskedCol2imForward; mmcv MaskedConv2d.
+    """
     col_desc, col_data = arrays.tensor("col", col, "C masks")
     h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx)
     w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
-    height, width = int32s("size", size, 2)
+    height, width = arrays.int32s("size", size, 2)
     shape = (1, col_desc.shape[0], extent(height), extent(width))
-    im, im_desc, im_data = arrays.output("im", shape, col, out, NCHW)
+    im, im_desc, im_data = arrays.output("im", shape, col, layout=NCHW)
     # A pixel of an image without pixels does not exist.
     if im_desc.is_empty and col_desc.is_empty and min(height, width) >= 0:
         declaration = "col C masks, mask_h_idx: masks, mask_w_idx: masks, im 1 C"
         require_sizes(f"{declaration} {height} {width}", col_desc, h_desc, w_desc, im_desc)
         return im
-    with handle() as own:
-        workspace, workspace_size = own.workspace(
-            functions.mluOpGetMaskedCol2imForwardWorkspaceSize, col_desc, h_desc, w_desc, im_desc
+    with arrays.handle() as own:
+        workspace, size_of_workspace = own.workspace(
+            _query_col2im, col_desc, h_desc, w_desc, im_desc
         )
-        require(
-            functions.mluOpMaskedCol2imForward(
-                own.pointer,
-                *(col_desc, col_data, h_desc, h_data, w_desc, w_data),
-                *(workspace_size, workspace, im_desc, im_data),
-            )
+        own.call(
+            *(_col2im, col_desc, col_data, h_desc, h_data, w_desc, w_data),
+            *(size_of_workspace, workspace, im_desc, im_data),
         )
     return im

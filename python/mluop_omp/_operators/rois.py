@@ -1,10 +1,9 @@
-"""Operators that pool the points or the pixels in boxes."""
+"""RoI align: pools samples of an image in the bins of each RoI."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mluop_omp import _library
 from mluop_omp._arrays import (
@@ -14,164 +13,40 @@ from mluop_omp._arrays import (
     Descriptor,
     enumerator,
     extent,
-    handle,
     int32,
-    int32s,
 )
-from mluop_omp._library import functions, require
+from mluop_omp._definitions import rois as definitions
+from mluop_omp._library import function, require
+from mluop_omp._operators._declaration import Array, Pair, Precision, Triple, operator
+from mluop_omp._operators._derivative import Derivative, in_float32, linear_in
 from mluop_omp._operators._empty import require_sizes
+from mluop_omp._operators._torch import ops, torch
 
-METHODS = {"max": 0, "mean": 1}
+if TYPE_CHECKING:
+    from torch import Tensor
 
+__all__ = ["roi_align", "roi_align_backward"]
 
-def roiaware_pool3d(
-    arrays: Arrays,
-    rois: Any,
-    pts: Any,
-    pts_feature: Any,
-    out_size: Sequence[int],
-    max_pts_each_voxel: int = 128,
-    method: str = "max",
-    out: Any = None,
-) -> tuple[Any, Any, Any]:
-    rois_desc, rois_data = arrays.tensor("rois", rois, "R 7")
-    pts_desc, pts_data = arrays.tensor("pts", pts, "N 3")
-    feature_desc, feature_data = arrays.tensor("pts_feature", pts_feature, "N C")
-    R, (N, C) = rois_desc.shape[0], feature_desc.shape
-    sizes = int32s("out_size", out_size, 3)
-    P, code = int32("max_pts_each_voxel", max_pts_each_voxel), enumerator("method", method, METHODS)
-    of_pooled, of_argmax, of_points = (None,) * 3 if out is None else out
-    voxels = (R, *map(extent, sizes))
-    pooled, *pooled_tensor = arrays.output("pooled_features", (*voxels, C), pts_feature, of_pooled)
-    argmax, *argmax_tensor = arrays.output("argmax", (*voxels, C), out=of_argmax)
-    points, *points_tensor = arrays.output("pts_idx_of_voxels", (*voxels, extent(P)), out=of_points)
-    if min(*sizes, P) >= 0 and 0 in (*voxels, N, C):
-        size = " ".join(map(str, sizes))
-        declaration = "rois R 7, pts N 3, pts_feature N C, pooled_features R {0} C, argmax: R {0} C"
-        require_sizes(
-            f"{declaration}, pts_idx_of_voxels: R {{0}} {P}".format(size),
-            *(rois_desc, pts_desc, feature_desc),
-            *(tensor[0] for tensor in (pooled_tensor, argmax_tensor, points_tensor)),
-        )
-        if 0 in (*voxels, N):
-            arrays.fill(pooled, 0)
-            arrays.fill(argmax, -1 if method == "max" else 0)
-            arrays.fill(points, 0)
-        else:  # The points of voxels do not depend on the channels.
-            one = arrays.zeros((N, 1), pts_feature)
-            points[...] = roiaware_pool3d(arrays, rois, pts, one, out_size, P, method)[2]
-        return pooled, argmax, points
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetRoiAwarePool3dForwardWorkspaceSize, rois_desc, pts_desc, feature_desc
-        )
-        require(
-            functions.mluOpRoiAwarePool3dForward(
-                *(own.pointer, code, R, N, C, rois_desc, rois_data, pts_desc, pts_data),
-                *(feature_desc, feature_data, *workspace, P, *sizes),
-                *(*argmax_tensor, *points_tensor, *pooled_tensor),
-            )
-        )
-    return pooled, argmax, points
+_METHODS = {"max": 0, "mean": 1}
+_create = function("mluOpCreateRoiAlignForwardDescriptor", "p")
+_destroy = function("mluOpDestroyRoiAlignForwardDescriptor", "p")
+_set = function("mluOpSetRoiAlignForwardDescriptor_v2", "piiifib")
+_align = function("mluOpRoiAlignForward_v2", "pppppppppppp")
+_align_backward = function("mluOpRoiAlignBackward_v2", "pppppppppfibipp")
 
 
-def roiaware_pool3d_backward(
-    arrays: Arrays,
-    grad_out: Any,
-    pts_idx_of_voxels: Any,
-    argmax: Any,
-    N: int,
-    method: str = "max",
-    out: Any = None,
-) -> Any:
-    grad_desc, grad_data = arrays.tensor("grad_out", grad_out, "R X Y Z C")
-    points_desc, points_data = arrays.tensor("pts_idx_of_voxels", pts_idx_of_voxels, "R X Y Z P")
-    argmax_desc, argmax_data = arrays.tensor("argmax", argmax)
-    *voxels, C = grad_desc.shape
-    code, N = enumerator("method", method, METHODS), int32("N", N)
-    grad_in, *grad_in_tensor = arrays.output("grad_in", (extent(N), C), grad_out, out)
-    if N == 0 or (N > 0 and grad_desc.is_empty):
-        declaration = "grad_out R X Y Z C, pts_idx_of_voxels: R X Y Z P, argmax: R X Y Z C"
-        descriptors = grad_desc, points_desc, argmax_desc, grad_in_tensor[0]
-        require_sizes(f"{declaration}, grad_in {N} C", *descriptors)
-        listed = arrays.to_numpy("argmax", argmax) + 1
-        if method == "mean":
-            listed = arrays.to_numpy("pts_idx_of_voxels", pts_idx_of_voxels)[..., :1]
-        # Without points, none is in a voxel.
-        if grad_desc.is_empty or not listed.any():
-            arrays.fill(grad_in, 0)
-            return grad_in
-    with handle() as own:
-        require(
-            functions.mluOpRoiAwarePool3dBackward(
-                *(own.pointer, code, *voxels, C, points_desc.shape[4], points_desc, points_data),
-                *(argmax_desc, argmax_data, grad_desc, grad_data, *grad_in_tensor),
-            )
-        )
-    return grad_in
-
-
-def roipoint_pool3d(
-    arrays: Arrays,
-    points: Any,
-    point_features: Any,
-    boxes3d: Any,
-    num_sampled_points: int = 512,
-    out: Any = None,
-) -> tuple[Any, Any]:
-    points_desc, points_data = arrays.tensor("points", points, "B N 3")
-    feature_desc, feature_data = arrays.tensor("point_features", point_features, "B N C")
-    boxes_desc, boxes_data = arrays.tensor("boxes3d", boxes3d, "B M 7")
-    (B, N, C), M = feature_desc.shape, boxes_desc.shape[1]
-    S = int32("num_sampled_points", num_sampled_points)
-    of_pooled, of_flag = (None, None) if out is None else out
-    pooled, *pooled_tensor = arrays.output(
-        "pooled_features", (B, M, extent(S), 3 + C), point_features, of_pooled
-    )
-    flag, *flag_tensor = arrays.output("pooled_empty_flag", (B, M), out=of_flag)
-    if S >= 0 and 0 in (B, N, C, M, S):
-        declaration = "points B N 3, point_features B N C, boxes3d B M 7, pooled_features B M"
-        require_sizes(
-            f"{declaration} {S} {3 + C}, pooled_empty_flag: B M",
-            *(points_desc, feature_desc, boxes_desc, pooled_tensor[0], flag_tensor[0]),
-        )
-        if 0 in (B, N, M, S):
-            arrays.fill(pooled, 0)
-            arrays.fill(flag, 1)
-        else:
-            one = arrays.zeros((B, N, 1), point_features)
-            xyz, flag[...] = roipoint_pool3d(arrays, points, one, boxes3d, S)
-            pooled[...] = xyz[..., :3]
-        return pooled, flag
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetRoiPointPool3dWorkspaceSize,
-            *(B, N, M, C, S, points_desc, feature_desc, boxes_desc),
-            *(pooled_tensor[0], flag_tensor[0]),
-        )
-        require(
-            functions.mluOpRoiPointPool3d(
-                *(own.pointer, B, N, M, C, S, points_desc, points_data),
-                *(feature_desc, feature_data, boxes_desc, boxes_data, *workspace),
-                *(*pooled_tensor, *flag_tensor),
-            )
-        )
-    return pooled, flag
-
-
-class _RoiAlign(_library.Object):
+class _Pooling(_library.Object):
     """A descriptor of a pooling. It is never modified, so calls of all threads may share it."""
 
-    _destroy = functions.mluOpDestroyRoiAlignForwardDescriptor
+    _destroy = _destroy
 
 
 @functools.lru_cache(maxsize=256)
 def _pooling(
     height: int, width: int, sampling_ratio: int, scale: float, code: int, aligned: bool
-) -> _RoiAlign:
-    descriptor = _RoiAlign.create(functions.mluOpCreateRoiAlignForwardDescriptor)
-    arguments = (height, width, sampling_ratio, scale, code, aligned)
-    require(functions.mluOpSetRoiAlignForwardDescriptor_v2(descriptor, *arguments))
+) -> _Pooling:
+    descriptor = _Pooling.create(_create)
+    require(_set(descriptor, height, width, sampling_ratio, scale, code, aligned))
     return descriptor
 
 
@@ -193,7 +68,7 @@ class _Pixels:
         self, name: str, array: Any, dimensions: str = "", has_pixels: bool = True
     ) -> tuple[Any, Descriptor, int]:
         """Returns the array in the layout, which is held until the call returns, its descriptor and
-        its address. Without `has_pixels`, it is an array that the call does not need.
+        its address. Without `has_pixels`, the call does not need the array.
         """
         if not has_pixels:
             return array, *self._arrays.tensor(name, array)
@@ -202,11 +77,9 @@ class _Pixels:
         array = self._arrays.to_nchw(array)
         return array, *self._arrays.tensor(name, array, dimensions, NCHW)
 
-    def output(
-        self, name: str, shape: tuple[int, ...], out: Any = None
-    ) -> tuple[Any, Descriptor, int]:
+    def output(self, name: str, shape: tuple[int, ...]) -> tuple[Any, Descriptor, int]:
         if not self._is_last:
-            return self._arrays.output(name, shape, self._first, out, NCHW)
+            return self._arrays.output(name, shape, self._first, layout=NCHW)
         N, C, H, W = shape
         return self._arrays.output(name, (N, H, W, C), self._first, layout=NHWC)
 
@@ -217,77 +90,194 @@ class _Pixels:
         return output
 
 
+def _save(ctx: Any, inputs: tuple, output: tuple) -> None:
+    input, rois, _, *ctx.numbers = inputs
+    ctx.image_size = (input.shape[0], *input.shape[2:])
+    ctx.mark_non_differentiable(*output[1:])
+    ctx.save_for_backward(rois, *output[1:])
+
+
+def _backward(ctx: Any, grad: Tensor) -> tuple:
+    arguments = (*ctx.saved_tensors, ctx.image_size, *ctx.numbers)
+    return ops.roi_align_backward(grad, *arguments), *[None] * 6
+
+
+def _jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    if tangents[0] is None:
+        return torch.zeros_like(outputs[0])
+    return _pool_as(tangents[0], inputs[1], *outputs[1:], inputs[3:], inputs[2])
+
+
+@in_float32
+def _pool_as(
+    values: Tensor, rois: Tensor, argmax_y: Tensor, argmax_x: Tensor, numbers: tuple, size: tuple
+) -> Tensor:
+    """Pools values [B, C, H, W] as roi_align pooled its input; the transpose of its backward
+    operator.
+    """
+    if values.numel() == 0 or 0 in size:
+        return values.new_zeros(len(rois), values.shape[1], *size)
+    if numbers[2] == "mean":
+        return ops.roi_align(values, rois, size, *numbers)[0]
+    H, W = values.shape[2:]
+    inside = (argmax_y >= -1) & (argmax_y <= H) & (argmax_x >= -1) & (argmax_x <= W)
+    inside = inside & (argmax_y != -1)
+    image = rois[:, 0].long().view(-1, 1, 1, 1)
+    channel = torch.arange(values.shape[1], device=values.device).view(1, -1, 1, 1)
+    pooled = torch.zeros_like(argmax_y)
+    for y, of_y in _interpolation(torch.where(inside, argmax_y, 0), H):
+        for x, of_x in _interpolation(torch.where(inside, argmax_x, 0), W):
+            pooled = pooled + of_y * of_x * values[image, channel, y, x]
+    return torch.where(inside, pooled, 0)
+
+
+def _interpolation(position: Tensor, pixels: int) -> list[tuple[Tensor, Tensor]]:
+    """Returns the two pixels of positions along an axis, and their weights."""
+    position = position.clamp(0, pixels - 1)
+    low = position.floor()
+    of_high = position - low
+    high = (low + 1).clamp(max=pixels - 1)
+    return [(low.long(), 1 - of_high), (high.long(), of_high)]
+
+
+def _save_transposed(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    grad, *tensors, _ = inputs[:5]
+    ctx.numbers, ctx.size = inputs[5:], grad.shape[2:]
+    ctx.save_for_backward(*tensors)
+
+
+def _backward_transposed(ctx: Any, grad: Tensor) -> tuple:
+    return _pool_as(grad, *ctx.saved_tensors, ctx.numbers, ctx.size), *[None] * 8
+
+
+@operator(
+    definition=definitions.roi_align,
+    derivative=Derivative(_save, _backward, _jvp),
+    precision=Precision.WIDEST,
+    channels_last=True,
+)
 def roi_align(
     arrays: Arrays,
-    input: Any,
-    rois: Any,
-    output_size: Sequence[int],
+    input: Array,
+    rois: Array,
+    output_size: Pair,
     spatial_scale: float = 1.0,
     sampling_ratio: int = 0,
     method: str = "mean",
     aligned: bool = True,
-    out: Any = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
+    """Pools interpolated samples of an image in each bin of each RoI (Mask R-CNN).
+
+    Along each axis, a RoI starts at ``low * spatial_scale - offset``, where offset is 0.5 if
+    aligned, else 0. Each bin has n samples, in the middle of n equal parts. A sample is
+    interpolated from the four pixels around it; a sample more than a pixel outside of the image is
+    0. The first output has a derivative with respect to input; the derivative for rois is 0.
+
+    Args:
+        input: float16, bfloat16, float32 or float64 [B, C, H, W]. float16 and bfloat16 are computed
+            in float32. Images in the memory format channels_last are taken as they are.
+        rois: [R, 5], of the dtype of input: image, x1, y1, x2, y2.
+        output_size: PH, PW, the bins of a RoI.
+        spatial_scale: pixels of input for each unit of rois.
+        sampling_ratio: n; 0 for the number of pixels of the bin, rounded up.
+        method: "mean", which mmcv calls 'avg', or "max".
+        aligned: whether pixels are at the middle of their cells. If not, sizes are at least 1.
+
+    Returns:
+        output: [R, C, PH, PW], of the dtype of input; 0 for a RoI of a negative size.
+        argmax_y, argmax_x: of "max", [R, C, PH, PW], of the dtype of input: the first sample that
+            is the maximum, -1 without samples. Of "mean", without elements.
+
+    Raises:
+        MluOpError: the image of a RoI does not exist; method is another word; a shape or dtype
+            differs from the list above.
+
+    Source: mluOpRoiAlignForward_v2; Mask R-CNN, arXiv:1703.06870; mmcv roi_align.
+    """
     pixels = _Pixels(arrays, input)
     held, *input_tensor = pixels.tensor("input", input, "B C H W")
     rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
-    size, ratio = int32s("output_size", output_size, 2), int32("sampling_ratio", sampling_ratio)
-    code = enumerator("method", method, METHODS)
+    size, ratio = (
+        arrays.int32s("output_size", output_size, 2),
+        int32("sampling_ratio", sampling_ratio),
+    )
+    code = enumerator("method", method, _METHODS)
     shape = (rois_desc.shape[0], input.shape[1], *map(extent, size))
-    of_output, of_y, of_x = (None,) * 3 if out is None else out
-    output, *output_tensor = pixels.output("output", shape, of_output)
+    output, *output_tensor = pixels.output("output", shape)
     argmax = pixels.output if method == "max" else functools.partial(arrays.output, like=input)
     shape_of_argmax = shape if method == "max" else (0,)
-    argmax_y, *y_tensor = argmax("argmax_y", shape_of_argmax, out=of_y)
-    argmax_x, *x_tensor = argmax("argmax_x", shape_of_argmax, out=of_x)
+    argmax_y, *y_tensor = argmax("argmax_y", shape_of_argmax)
+    argmax_x, *x_tensor = argmax("argmax_x", shape_of_argmax)
     if output_tensor[0].is_empty and min(size) >= 0:  # The images of RoIs need not exist.
         declaration = f"input {pixels.sizes('B')}, rois R 5, output {pixels.sizes('R', *size)}"
         require_sizes(declaration, input_tensor[0], rois_desc, output_tensor[0])
-        return tuple(map(pixels.nchw, (output, argmax_y, argmax_x)))
-    descriptor = _pooling(*size, ratio, float(spatial_scale), code, bool(aligned))
-    with handle() as own:
-        require(
-            functions.mluOpRoiAlignForward_v2(
-                *(own.pointer, descriptor, *input_tensor, rois_desc, rois_data),
-                *(*output_tensor, *x_tensor, *y_tensor),
-            )
+        return pixels.nchw(output), pixels.nchw(argmax_y), pixels.nchw(argmax_x)
+    pooling = arrays.made(_pooling, *size, ratio, float(spatial_scale), code, bool(aligned))
+    with arrays.handle() as own:
+        own.call(
+            *(_align, pooling, *input_tensor, rois_desc, rois_data),
+            *(*output_tensor, *x_tensor, *y_tensor),
         )
-    return tuple(map(pixels.nchw, (output, argmax_y, argmax_x)))
+    return pixels.nchw(output), pixels.nchw(argmax_y), pixels.nchw(argmax_x)
 
 
+@operator(
+    definition=definitions.roi_align_backward,
+    derivative=Derivative(
+        _save_transposed, _backward_transposed, linear_in("roi_align_backward", 0)
+    ),
+    precision=Precision.WIDEST,
+    channels_last=True,
+)
 def roi_align_backward(
     arrays: Arrays,
-    grad_output: Any,
-    rois: Any,
-    argmax_y: Any,
-    argmax_x: Any,
-    image_size: Sequence[int],
+    grad_output: Array,
+    rois: Array,
+    argmax_y: Array,
+    argmax_x: Array,
+    image_size: Triple,
     spatial_scale: float = 1.0,
     sampling_ratio: int = 0,
     method: str = "mean",
     aligned: bool = True,
-    out: Any = None,
-) -> Any:
+) -> Array:
+    """Returns the gradient of `roi_align` for input.
+
+    Args:
+        grad_output: float16, bfloat16, float32 or float64 [R, C, PH, PW].
+        rois: [R, 5], of the dtype of grad_output.
+        argmax_y, argmax_x: of `roi_align`, of the dtype of grad_output.
+        image_size: B, H, W of input.
+        spatial_scale, sampling_ratio, method, aligned: as in `roi_align`.
+
+    Returns:
+        [B, C, H, W], of the dtype of grad_output. Sums are fp32 (fp64 for float64), in the order of
+            RoIs: bit-identical across runs and thread counts.
+
+    Raises:
+        MluOpError: the image of a RoI does not exist; method is another word; a shape or dtype
+            differs from the list above.
+
+    Source: mluOpRoiAlignBackward_v2; mmcv roi_align.
+    """
     pixels = _Pixels(arrays, grad_output)
     grad_held, *grad_tensor = pixels.tensor("grad_output", grad_output, "R C PH PW")
-    code, ratio = enumerator("method", method, METHODS), int32("sampling_ratio", sampling_ratio)
+    code, ratio = enumerator("method", method, _METHODS), int32("sampling_ratio", sampling_ratio)
     x_held, *x_tensor = pixels.tensor("argmax_x", argmax_x, has_pixels=method == "max")
     y_held, *y_tensor = pixels.tensor("argmax_y", argmax_y, has_pixels=method == "max")
     rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
-    sizes = int32s("image_size", image_size, 3)
+    sizes = arrays.int32s("image_size", image_size, 3)
     B, H, W = map(extent, sizes)
-    grad_input, *input_tensor = pixels.output("grad_input", (B, grad_output.shape[1], H, W), out)
+    grad_input, *input_tensor = pixels.output("grad_input", (B, grad_output.shape[1], H, W))
     if grad_tensor[0].is_empty and min(sizes) >= 0:
         outputs = pixels.sizes(str(B), H, W)
         declaration = f"grad_output {pixels.sizes('R')}, rois R 5, grad_input {outputs}"
         require_sizes(declaration, grad_tensor[0], rois_desc, input_tensor[0])
         arrays.fill(grad_input, 0)
         return pixels.nchw(grad_input)
-    with handle() as own:
-        require(
-            functions.mluOpRoiAlignBackward_v2(
-                *(own.pointer, *grad_tensor, rois_desc, rois_data, *x_tensor, *y_tensor),
-                *(float(spatial_scale), ratio, bool(aligned), code, *input_tensor),
-            )
+    with arrays.handle() as own:
+        own.call(
+            *(_align_backward, *grad_tensor, rois_desc, rois_data, *x_tensor, *y_tensor),
+            *(float(spatial_scale), ratio, bool(aligned), code, *input_tensor),
         )
     return pixels.nchw(grad_input)

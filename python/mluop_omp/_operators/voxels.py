@@ -6,216 +6,183 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp._arrays import (
-    NUMBER,
-    Arrays,
-    Tensor,
-    enumerator,
-    extent,
-    floats,
-    handle,
-    int32,
-    int32s,
-    size,
-)
-from mluop_omp._library import functions, require
-from mluop_omp._operators import _double
-from mluop_omp._operators._double import also_double
+from mluop_omp._arrays import NUMBER, Arrays, enumerator, extent, floats, int32
+from mluop_omp._definitions import voxels as definitions
+from mluop_omp._library import function
+from mluop_omp._operators._declaration import Array, operator
+from mluop_omp._operators._derivative import Derivative, no_derivative, sum_by_index
 from mluop_omp._operators._empty import require_sizes
+from mluop_omp._operators._torch import ops, torch
 
-REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
+__all__ = ["dynamic_scatter", "dynamic_scatter_backward", "voxelization"]
 
+_REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
 
-@also_double(_double.voxel_pooling, 1)
-def voxel_pooling(
-    arrays: Arrays,
-    geom_xyz: Any,
-    features: Any,
-    voxel_num: Sequence[int],
-    out: tuple[Any, Any] | None = None,
-) -> tuple[Any, Any]:
-    geom_xyz_desc, geom_xyz_data = arrays.tensor("geom_xyz", geom_xyz, "B N 3")
-    features_desc, features_data = arrays.tensor("features", features, "B N C")
-    B, N, C = features_desc.shape
-    X, Y, Z = int32s("voxel_num", voxel_num, 3)
-    of_output, of_memo = out or (None, None)
-    shape = (B, extent(Y), extent(X), C)
-    output, *output_tensor = arrays.output("output", shape, features, of_output)
-    pos_memo, *memo_tensor = arrays.output("pos_memo", (B, N, 3), out=of_memo)
-    if min(X, Y, Z) >= 0 and (features_desc.is_empty or 0 in (X, Y, Z)):
-        declaration = f"geom_xyz: B N 3, features B N C, output B {Y} {X} C, pos_memo: B N 3"
-        descriptors = geom_xyz_desc, features_desc, output_tensor[0], memo_tensor[0]
-        require_sizes(declaration, *descriptors)
-        if geom_xyz_desc.is_empty or 0 in (X, Y, Z):
-            arrays.fill(output, 0)
-            arrays.fill(pos_memo, -1)
-        else:  # The cells of points do not depend on the channels.
-            one = arrays.zeros((B, N, 1), features)
-            _, pos_memo[...] = voxel_pooling(arrays, geom_xyz, one, voxel_num)
-        return output, pos_memo
-    with handle() as own:
-        require(
-            functions.mluOpVoxelPoolingForward(
-                own.pointer,
-                *(int32("B", B), int32("N", N), int32("C", C), X, Y, Z),
-                *(geom_xyz_desc, geom_xyz_data, features_desc, features_data),
-                *output_tensor,
-                *memo_tensor,
-            )
-        )
-    return output, pos_memo
+_voxelization = function("mluOpVoxelization", "pppppppiiibpspppppppp")
+_voxelization_size = function("mluOpGetVoxelizationWorkspaceSize", "ppppiiibppppp")
+_scatter = function("mluOpDynamicPointToVoxelForward", "pipppppspppppppppp")
+_scatter_size = function("mluOpGetDynamicPointToVoxelForwardWorkspaceSize", "pppp")
+_scatter_backward = function("mluOpDynamicScatterBackward", "pipppppppppppppspp")
+_scatter_backward_size = function("mluOpGetDynamicScatterBackwardWorkspaceSize", "pipp")
 
 
-@also_double(_double.voxel_pooling_backward, 0)
-def voxel_pooling_backward(arrays: Arrays, grad_output: Any, pos_memo: Any) -> Any:
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B Y X C")
-    memo_desc, memo_data = arrays.tensor("pos_memo", pos_memo, "B N 3")
-    (B, N, _), C = memo_desc.shape, grad_desc.shape[3]
-    grad_features, *features_tensor = arrays.output("grad_features", (B, N, C), grad_output)
-    with handle() as own:
-        require(
-            functions.mluOpOmpVoxelPoolingBackward(
-                own.pointer,
-                *(grad_desc, grad_data, memo_desc, memo_data),
-                *features_tensor,
-            )
-        )
-    return grad_features
-
-
-def _pooled_points(
-    arrays: Arrays, depth: Any, features: Any, ranks_depth: Any, ranks_feat: Any, ranks_bev: Any
-) -> tuple[Tensor, ...]:
-    return (
-        arrays.tensor("depth", depth, "D"),
-        arrays.tensor("features", features, "F C"),
-        arrays.tensor("ranks_depth", ranks_depth, "P"),
-        arrays.tensor("ranks_feat", ranks_feat, "P"),
-        arrays.tensor("ranks_bev", ranks_bev, "P"),
-    )
-
-
-@also_double(_double.bev_pool, 0)
-def bev_pool(
-    arrays: Arrays,
-    depth: Any,
-    features: Any,
-    ranks_depth: Any,
-    ranks_feat: Any,
-    ranks_bev: Any,
-    num_cells: int,
-    out: Any = None,
-) -> Any:
-    inputs = _pooled_points(arrays, depth, features, ranks_depth, ranks_feat, ranks_bev)
-    shape = (size("num_cells", num_cells), inputs[1][0].shape[1])
-    output, *output_tensor = arrays.output("output", shape, features, out)
-    with handle() as own:
-        require(
-            functions.mluOpOmpBevPoolForward(own.pointer, *itertools.chain(*inputs), *output_tensor)
-        )
-    return output
-
-
-@also_double(_double.bev_pool_backward, 0)
-def bev_pool_backward(
-    arrays: Arrays,
-    grad_output: Any,
-    depth: Any,
-    features: Any,
-    ranks_depth: Any,
-    ranks_feat: Any,
-    ranks_bev: Any,
-) -> tuple[Any, Any]:
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "M C")
-    inputs = _pooled_points(arrays, depth, features, ranks_depth, ranks_feat, ranks_bev)
-    (depth_desc, _), (features_desc, _) = inputs[:2]
-    grad_depth, *depth_tensor = arrays.output("grad_depth", depth_desc.shape, grad_output)
-    grad_features, *features_tensor = arrays.output(
-        "grad_features", features_desc.shape, grad_output
-    )
-    with handle() as own:
-        require(
-            functions.mluOpOmpBevPoolBackward(
-                *(own.pointer, grad_desc, grad_data, *itertools.chain(*inputs)),
-                *(*depth_tensor, *features_tensor),
-            )
-        )
-    return grad_depth, grad_features
-
-
-def _voxelize(
-    points: Tensor,
-    voxel_size: tuple[Any, Any],
-    coors_range: tuple[Any, Any],
-    max_points: int,
-    max_voxels: int,
-    *outputs: Tensor,
-) -> int:
-    """Calls mluOpVoxelization and returns the number of voxels."""
-    inputs = points, voxel_size, coors_range
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetVoxelizationWorkspaceSize,
-            *(*(desc for desc, _ in inputs), max_points, max_voxels, 3, True),
-            *(*(desc for desc, _ in outputs), NUMBER),
-        )
-        require(
-            functions.mluOpVoxelization(
-                *(own.pointer, *itertools.chain(*inputs), max_points, max_voxels, 3, True),
-                *(*workspace, *itertools.chain(*outputs), NUMBER, own.number_address),
-            )
-        )
-        return own.number.value
-
-
-@also_double(_double.voxelization, 0)
+@operator(definition=definitions.voxelization, derivative=no_derivative("voxelization"))
 def voxelization(
     arrays: Arrays,
-    points: Any,
-    voxel_size: Any,
-    coors_range: Any,
+    points: Array,
+    voxel_size: Sequence[float],
+    coors_range: Sequence[float],
     max_points: int,
     max_voxels: int,
-    out: tuple[Any, Any, Any] | None = None,
-) -> tuple[Any, Any, Any, int]:
-    """Returns voxels, coors and num_points_per_voxel, and the number of voxels.
+) -> tuple[Array, Array, Array]:
+    """Collects the points of each cell of a grid: hard voxelization (mmcv, spconv).
 
-    `out`: those of max_voxels voxels.
+    Along each axis, in the dtype of the points, the grid has ``round((max - min) / voxel_size)``
+    cells and the cell of a point is ``floor((p - min) / voxel_size)``. The voxels are the cells
+    with points, in the order of their first points.
+
+    Args:
+        points: float32 or float64 [N, F], F >= 3: x, y, z, then any other values.
+        voxel_size: x, y, z, in the unit of the points.
+        coors_range: the minima of x, y, z, then the maxima.
+        max_points: only the first max_points points of a voxel are kept.
+        max_voxels: only the first max_voxels voxels are kept.
+
+    Returns:
+        voxels: [V, max_points, F] of the dtype of points, V <= max_voxels; zeros past the points of
+            a voxel.
+        coors: int32 [V, 3], the cell of each voxel: z, y, x.
+        num_points_per_voxel: int32 [V], at most max_points.
+
+    Raises:
+        MluOpError: F is less than 3; max_points or max_voxels is negative; voxel_size is not
+            positive; coors_range is not finite; an axis has more than 2**31 cells.
+
+    Source: mluOpVoxelization; VoxelNet, arXiv:1711.06396; mmcv Voxelization.
     """
     points_desc, points_data = arrays.tensor("points", points, "N F")
-    size_desc, size_data = floats("voxel_size", voxel_size)
-    range_desc, range_data = floats("coors_range", coors_range)
+    inputs = (
+        *((points_desc, points_data), floats("voxel_size", voxel_size)),
+        floats("coors_range", coors_range),
+    )
     max_points, max_voxels = int32("max_points", max_points), int32("max_voxels", max_voxels)
-    V, shape = extent(max_voxels), (extent(max_voxels), extent(max_points), points_desc.shape[1])
-    of_voxels, of_coors, of_counts = out or (None, None, None)
-    voxels, voxels_desc, voxels_data = arrays.output("voxels", shape, points, of_voxels)
-    coors, coors_desc, coors_data = arrays.output("coors", (V, 3), out=of_coors)
-    counts, counts_desc, counts_data = arrays.output("num_points_per_voxel", (V,), out=of_counts)
-    if points_desc.shape[0] == 0 and min(max_points, max_voxels) >= 0:
-        declaration = "voxel_size 3, coors_range 6, points N F, voxels V P F, coors: V 3, counts: V"
-        descriptors = (voxels_desc, coors_desc, counts_desc)
-        require_sizes(declaration, size_desc, range_desc, points_desc, *descriptors)
+    V, P = extent(max_voxels), extent(max_points)
+    voxels, *voxels_tensor = arrays.output("voxels", (V, P, points_desc.shape[1]), points)
+    coors, *coors_tensor = arrays.output("coors", (V, 3))
+    counts, *counts_tensor = arrays.output("num_points_per_voxel", (V,))
+    outputs = voxels_tensor, coors_tensor, counts_tensor
+    if points_desc.is_empty and points_desc.shape[0] == 0 and min(max_points, max_voxels) >= 0:
+        declaration = "points N F, voxel_size 3, coors_range 6, voxels V P F, coors: V 3, counts: V"
+        require_sizes(declaration, *(desc for desc, _ in (*inputs, *outputs)))
         for array in (voxels, coors, counts):
             arrays.fill(array, 0)
         found = 0
     else:
-        found = _voxelize(
-            *((points_desc, points_data), (size_desc, size_data), (range_desc, range_data)),
-            *(max_points, max_voxels),
-            *((voxels_desc, voxels_data), (coors_desc, coors_data), (counts_desc, counts_data)),
-        )
-    if out is None:
-        voxels = arrays.first_rows(voxels, voxels_desc.shape, found)
-        coors = arrays.first_rows(coors, coors_desc.shape, found)
-        counts = arrays.first_rows(counts, counts_desc.shape, found)
-    return voxels, coors, counts, found
+        numbers = max_points, max_voxels, 3, True
+        with arrays.handle() as own:
+            workspace = own.workspace(
+                *(_voxelization_size, *(desc for desc, _ in inputs), *numbers),
+                *(*(desc for desc, _ in outputs), NUMBER),
+            )
+            own.call(
+                *(_voxelization, *itertools.chain(*inputs), *numbers, *workspace),
+                *(*itertools.chain(*outputs), NUMBER, own.number_address),
+            )
+            found = own.number.value
+    return (
+        arrays.first_rows(voxels, voxels_tensor[0].shape, found),
+        arrays.first_rows(coors, (V, 3), found),
+        arrays.first_rows(counts, (V,), found),
+    )
 
 
-@also_double(_double.dynamic_scatter, 0)
+def _scatter_as(
+    values: torch.Tensor,
+    feats: torch.Tensor,
+    voxel_feats: torch.Tensor,
+    voxel_map: torch.Tensor,
+    count: torch.Tensor,
+    reduce: str,
+) -> torch.Tensor:
+    """Reduces values as dynamic_scatter reduced feats; the transpose of its backward operator."""
+    if reduce == "max":
+        ones = torch.ones_like(voxel_feats)
+        sources = ops.dynamic_scatter_backward(ones, feats, voxel_feats, voxel_map, count, reduce)
+        values = torch.where(sources != 0, values, 0)
+    V = voxel_feats.shape[0]
+    # The last row collects the points without voxel.
+    voxel = torch.where(voxel_map < 0, V, voxel_map)
+    sums = sum_by_index(values, voxel, V + 1)[:V]
+    return sums / count.unsqueeze(1) if reduce == "mean" else sums
+
+
+class _Scatter:
+    """The derivatives of dynamic_scatter and of its backward operator."""
+
+    @staticmethod
+    def save(ctx: Any, inputs: tuple, output: tuple) -> None:
+        feats, _, ctx.reduce = inputs
+        voxel_feats, _, voxel_map, count = output
+        ctx.save_for_backward(feats, voxel_feats, voxel_map, count)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple:
+        return ops.dynamic_scatter_backward(grad, *ctx.saved_tensors, ctx.reduce), None, None
+
+    @staticmethod
+    def jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> torch.Tensor:
+        voxel_feats, _, voxel_map, count = outputs
+        return _scatter_as(tangents[0], inputs[0], voxel_feats, voxel_map, count, inputs[2])
+
+    @staticmethod
+    def save_transposed(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
+        ctx.reduce = inputs[5]
+        ctx.save_for_backward(*inputs[1:5])
+
+    @staticmethod
+    def backward_transposed(ctx: Any, grad: torch.Tensor) -> tuple:
+        return _scatter_as(grad, *ctx.saved_tensors, ctx.reduce), None, None, None, None, None
+
+    @staticmethod
+    def jvp_transposed(inputs: tuple, tangents: tuple, output: torch.Tensor) -> torch.Tensor:
+        # Neither the features nor the maxima move the point that a maximum comes from.
+        if tangents[0] is None:
+            return torch.zeros_like(output)
+        return ops.dynamic_scatter_backward(tangents[0], *inputs[1:])
+
+
+@operator(
+    definition=definitions.dynamic_scatter,
+    derivative=Derivative(_Scatter.save, _Scatter.backward, _Scatter.jvp),
+)
 def dynamic_scatter(
-    arrays: Arrays, feats: Any, coors: Any, reduce: str
-) -> tuple[Any, Any, Any, Any]:
-    reduction = enumerator("reduce", reduce, REDUCTIONS)
+    arrays: Arrays, feats: Array, coors: Array, reduce: str = "max"
+) -> tuple[Array, Array, Array, Array]:
+    """Finds the voxels of points, and reduces the features of each voxel (MVX-Net).
+
+    The V voxels are the distinct rows of `coors` without a negative coordinate, in ascending
+    lexicographic order.
+
+    Args:
+        feats: float32 or float64 [N, C].
+        coors: int32 [N, 3], the voxel of each point; a point with a negative coordinate has no
+            voxel.
+        reduce: "max", "sum" or "mean". Sums have the dtype of feats and add points in ascending
+            order. NaN is never the maximum.
+
+    Returns:
+        voxel_feats: [V, C] of the dtype of feats.
+        voxel_coors: int32 [V, 3].
+        point2voxel_map: int32 [N], the voxel of each point, or -1.
+        voxel_points_count: int32 [V], the points of each voxel, at least 1.
+
+    Raises:
+        MluOpError: N is 2**31 or more; reduce is another word; a shape or dtype differs from the
+            list above.
+
+    Source: mluOpDynamicPointToVoxelForward; MVX-Net, arXiv:1904.01649; mmcv DynamicScatter.
+    """
+    reduction = enumerator("reduce", reduce, _REDUCTIONS)
     feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
     coors_desc, _ = arrays.tensor("coors", coors, "N 3")
     # Overwritten where a coordinate is negative.
@@ -225,18 +192,12 @@ def dynamic_scatter(
     voxel_coors, voxel_coors_desc, voxel_coors_data = arrays.output("voxel_coors", (N, 3))
     point2voxel_map, map_desc, map_data = arrays.output("point2voxel_map", (N,))
     counts, counts_desc, counts_data = arrays.output("voxel_points_count", (N,))
-    with handle() as own:
-        workspace = own.workspace(
-            functions.mluOpGetDynamicPointToVoxelForwardWorkspaceSize, feats_desc, coors_desc
-        )
-        require(
-            functions.mluOpDynamicPointToVoxelForward(
-                own.pointer,
-                *(reduction, feats_desc, feats_data, coors_desc, coors_data),
-                *workspace,
-                *(voxel_feats_desc, voxel_feats_data, voxel_coors_desc, voxel_coors_data),
-                *(map_desc, map_data, counts_desc, counts_data, NUMBER, own.number_address),
-            )
+    with arrays.handle() as own:
+        own.call(
+            *(_scatter, reduction, feats_desc, feats_data, coors_desc, coors_data),
+            *own.workspace(_scatter_size, feats_desc, coors_desc),
+            *(voxel_feats_desc, voxel_feats_data, voxel_coors_desc, voxel_coors_data),
+            *(map_desc, map_data, counts_desc, counts_data, NUMBER, own.number_address),
         )
         V = own.number.value
     return (
@@ -247,35 +208,55 @@ def dynamic_scatter(
     )
 
 
-@also_double(_double.dynamic_scatter_backward, 0)
+@operator(
+    definition=definitions.dynamic_scatter_backward,
+    derivative=Derivative(
+        _Scatter.save_transposed, _Scatter.backward_transposed, _Scatter.jvp_transposed
+    ),
+)
 def dynamic_scatter_backward(
     arrays: Arrays,
-    grad_voxel_feats: Any,
-    feats: Any,
-    voxel_feats: Any,
-    point2voxel_map: Any,
-    voxel_points_count: Any,
-    reduce: str,
-    out: Any = None,
-) -> Any:
-    reduction = enumerator("reduce", reduce, REDUCTIONS)
+    grad_voxel_feats: Array,
+    feats: Array,
+    voxel_feats: Array,
+    point2voxel_map: Array,
+    voxel_points_count: Array,
+    reduce: str = "max",
+) -> Array:
+    """Returns the gradient of the features of `dynamic_scatter`.
+
+    "max" passes the gradient of each channel of a voxel to the first point whose feature equals the
+    maximum; "sum" and "mean" pass it to all points of the voxel, the mean divided by their number.
+
+    Args:
+        grad_voxel_feats: float32 or float64 [V, C].
+        feats: [N, C] of the same dtype, the features of the points. "sum" and "mean" use the shape
+            only.
+        voxel_feats, point2voxel_map, voxel_points_count: the results of `dynamic_scatter`.
+        reduce: "max", "sum" or "mean".
+
+    Returns:
+        [N, C] of the dtype of grad_voxel_feats.
+
+    Raises:
+        MluOpError: a value of point2voxel_map is below -1 or not below V; a count is below 1; V
+            exceeds N.
+
+    Source: mluOpDynamicScatterBackward; MVX-Net, arXiv:1904.01649; mmcv DynamicScatter.
+    """
+    reduction = enumerator("reduce", reduce, _REDUCTIONS)
     feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
     grad_desc, grad_data = arrays.tensor("grad_voxel_feats", grad_voxel_feats, "V C")
-    grad_feats, *grad_tensor = arrays.output("grad_feats", feats_desc.shape, feats, out)
-    with handle() as own:
+    grad_feats, *grad_tensor = arrays.output("grad_feats", feats_desc.shape, feats)
+    with arrays.handle() as own:
         own.number.value = int32("V", grad_desc.shape[0])
-        require(
-            functions.mluOpDynamicScatterBackward(
-                own.pointer,
-                *(reduction, grad_desc, grad_data, feats_desc, feats_data),
-                *arrays.tensor("voxel_feats", voxel_feats),
-                *arrays.tensor("point2voxel_map", point2voxel_map),
-                *arrays.tensor("voxel_points_count", voxel_points_count),
-                *(NUMBER, own.number_address),
-                *own.workspace(
-                    functions.mluOpGetDynamicScatterBackwardWorkspaceSize, reduction, feats_desc
-                ),
-                *grad_tensor,
-            )
+        own.call(
+            *(_scatter_backward, reduction, grad_desc, grad_data, feats_desc, feats_data),
+            *arrays.tensor("voxel_feats", voxel_feats),
+            *arrays.tensor("point2voxel_map", point2voxel_map),
+            *arrays.tensor("voxel_points_count", voxel_points_count),
+            *(NUMBER, own.number_address),
+            *own.workspace(_scatter_backward_size, reduction, feats_desc),
+            *grad_tensor,
         )
     return grad_feats

@@ -1,21 +1,24 @@
 """The self-test of `python -m mluop_omp`: each operator against its definition.
 
-`_definitions.py` has the definitions, which share nothing with the library; `_cases.py` the
-arguments.
+`_cases.py` has the arguments.
 """
 
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Iterator
 
 import numpy as np
 
 import mluop_omp
 from mluop_omp._library import ALGORITHMS
-from mluop_omp._self_test import _cases, _definitions
+from mluop_omp._operators import all_operators
+from mluop_omp._self_test import _cases
 
 OPERATORS = _cases.OPERATORS
+# The definition of each operator, by its name.
+definitions = types.SimpleNamespace(**{each.name: each.definition for each in all_operators()})
 _TOLERANCE = 1e-4
 
 
@@ -26,7 +29,7 @@ def failures() -> Iterator[str]:
 
 
 def failures_of(operator: str) -> Iterator[str]:
-    expected = _outputs(_definitions, operator)
+    expected = _outputs(definitions, operator)
     for algorithm in ALGORITHMS:
         with _algorithm(algorithm):
             problem = _difference(operator, expected)

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from mluop_omp._self_test import _definitions
+from mluop_omp._operators import operators
 
 _SPACE, _ONES = (4, 5, 6), (1, 1, 1)
 # Stride, padding, dilation and groups of a deformable convolution.
@@ -55,7 +55,7 @@ class _Numbers:
 
 def _dynamic_scatter_backward(numbers: _Numbers) -> tuple[Any, ...]:
     feats, coors = numbers.floats(70, 5), numbers.integers(-1, 3, 70, 3)
-    voxel_feats, _, voxel_map, counts = _definitions.dynamic_scatter(feats, coors, "max")
+    voxel_feats, _, voxel_map, counts = operators.dynamic_scatter.definition(feats, coors, "max")
     grad = numbers.floats(*voxel_feats.shape)
     return grad, feats, voxel_feats.astype(np.float32), voxel_map, counts, "max"
 
@@ -65,7 +65,7 @@ def _roiaware_pool3d(numbers: _Numbers) -> tuple[Any, ...]:
 
 
 def _roiaware_pool3d_backward(numbers: _Numbers) -> tuple[Any, ...]:
-    _, argmax, listed = _definitions.roiaware_pool3d(*_roiaware_pool3d(numbers))
+    _, argmax, listed = operators.roiaware_pool3d.definition(*_roiaware_pool3d(numbers))
     return numbers.floats(*argmax.shape), listed, argmax, 60, "max"
 
 
@@ -85,7 +85,7 @@ def _pairs() -> tuple[np.ndarray, np.ndarray, int]:
     """Returns pairs and their numbers of a submanifold convolution of 40 sites."""
     sites = _Numbers().sites(40)
     arguments = 2, _SPACE, (3, 3, 3), _ONES, _ONES, _ONES, True
-    _, pairs, num = _definitions.indice_pairs(sites, *arguments)
+    _, pairs, num = operators.indice_pairs.definition(sites, *arguments)
     return pairs, num, len(sites)
 
 
@@ -183,6 +183,8 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "roipoint_pool3d": lambda n: (n.floats(2, 40, 3), n.floats(2, 40, 4), n.boxes(2, 5), 6),
     "ms_deform_attn": _attention,
     "ms_deform_attn_backward": lambda n: (n.floats(2, 5, 2, 6), *_attention(n)),
+    "psamask": lambda n: (n.floats(2, 15, 4, 5), (3, 5), "collect"),
+    "psamask_backward": lambda n: (n.floats(2, 20, 4, 5), (3, 5), "distribute"),
     "roi_align": lambda n: (n.floats(2, 3, 8, 9), n.rois(5), (3, 2), 0.5, 0, "max", True),
     "roi_align_backward": lambda n: (
         *(n.floats(5, 3, 3, 2), n.rois(5), n.floats(0), n.floats(0)),

@@ -1,9 +1,9 @@
 """The functions on boxes of BEVFusion's iou3d_cuda and roiaware_pool3d_ext, with its names,
 arguments and outputs.
 
-Boxes are those of mmdetection3d before 1.0: in the plane x1, y1, x2, y2, angle, which turns from y
-to x; in space x, y, z of the bottom's center, w, l, h, and the angle of the side w, which turns so,
-too.
+Boxes are the boxes of mmdetection3d before 1.0: in the plane x1, y1, x2, y2, angle, from the y axis
+to the x axis; in space x, y, z of the bottom's center, w, l, h, and the angle of the side w, in the
+same direction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import boxes as box_operators
+from mluop_omp._operators._declaration import operators
 from mluop_omp.mmcv import _boxes, _rois
 from mluop_omp.torch._arrays import TORCH, apply_num_threads
 from mluop_omp.torch._precision import at_least_float32
@@ -28,7 +28,7 @@ def _rotated(boxes: Tensor) -> Tensor:
 
 
 def boxes_overlap_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Tensor) -> None:
-    """Writes the shared areas [N, M]: those of polygons, without the margin of the kernel."""
+    """Writes the areas [N, M] of the intersections, without the margin of the kernel."""
     first = _rotated(boxes_a)
     _boxes.box_iou_rotated(first, _rotated(boxes_b), ans_overlap, 1, False)
     # Ratios that are NaN stay NaN; ratios of boxes that are empty or infinite are 0.
@@ -37,7 +37,7 @@ def boxes_overlap_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Tensor)
 
 
 def boxes_iou_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
-    """Writes the IoUs [N, M]: those of polygons, without the margin of the kernel."""
+    """Writes the IoUs [N, M], without the margin of the kernel."""
     _boxes.box_iou_rotated(_rotated(boxes_a), _rotated(boxes_b), ans_iou, 0, False)
 
 
@@ -46,21 +46,23 @@ def _keep(nms: Any, boxes: Tensor, keep: Tensor, *arguments: Any) -> int:
     (rows,) = at_least_float32(boxes)
     if keep.shape != rows.shape[:1]:
         raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
-    # They are in descending order of scores.
-    scores = torch.arange(len(rows), 0, -1, dtype=torch.float32)
+    # Boxes are in descending order of scores.
+    scores = torch.arange(len(rows), 0, -1, dtype=rows.dtype)
     kept = nms(TORCH, rows, scores, *arguments)
     keep[: len(kept)] = kept
     return len(kept)
 
 
 def nms_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float, device_id: Any) -> int:
-    """Writes which of the boxes, in descending order of scores, are kept; returns their number."""
-    return _keep(box_operators.nms_rotated, _rotated(boxes), keep, nms_overlap_thresh)
+    """Writes the indices of the kept ones of boxes in descending order of scores; returns how many
+    are kept.
+    """
+    return _keep(operators.nms_rotated, _rotated(boxes), keep, nms_overlap_thresh)
 
 
 def nms_normal_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float, device_id: Any) -> int:
     """As `nms_gpu`, without angles."""
-    return _keep(box_operators.nms, boxes[:, :4], keep, nms_overlap_thresh)
+    return _keep(operators.nms, boxes[:, :4], keep, nms_overlap_thresh)
 
 
 def _of_mmcv(boxes: Tensor) -> Tensor:

@@ -14,9 +14,9 @@ furthest_point_sample, furthest_point_sample_with_dist, gather_points, grouping_
 ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, points_in_boxes_part,
 points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d,
 nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works with mmcv-lite, which has
-no kernels, and with a full mmcv, whose kernels remain those of all other functions and devices, and
-of float64 in deformable convolutions and in those on boxes. Transposed sparse convolutions have no
-kernel here.
+no kernels. A full mmcv keeps its kernels for all other functions and devices, and for float64 in
+deformable convolutions, RoI align and nms_rotated. Transposed sparse convolutions have no kernel
+here.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import importlib
 import importlib.machinery
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from mluop_omp import _dispatch, _requirements
@@ -38,22 +39,30 @@ from mluop_omp.mmcv import (
     _points,
     _rois,
 )
+from mluop_omp.mmcv._points import rows_of_three
+
+__all__ = ["FUNCTIONS", "install", "rows_of_three"]
 
 _MODULE = "mmcv._ext"
+_MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois)
+# What computes the functions of mmcv._ext for tensors of the CPU, by name.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: getattr(module, name) for module in _MODULES for name in module.__all__
+}
 # The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
 # computed here.
 _CPU_KERNELS = {
-    "box_iou_rotated": _dispatch.SINGLE,
+    "box_iou_rotated": _dispatch.SINGLE_AND_DOUBLE,
     **dict.fromkeys(_deform_conv.__all__, _dispatch.SINGLE),
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "hard_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
-    "nms_match": _dispatch.SINGLE,
-    "nms": _dispatch.SINGLE,
+    "nms_match": _dispatch.SINGLE_AND_DOUBLE,
+    "nms": _dispatch.SINGLE_AND_DOUBLE,
     "nms_rotated": _dispatch.SINGLE,
-    "points_in_boxes_cpu_forward": _dispatch.SINGLE,
+    "points_in_boxes_cpu_forward": _dispatch.SINGLE_AND_DOUBLE,
     "roi_align_backward": _dispatch.SINGLE,
     "roi_align_forward": _dispatch.SINGLE,
-    "softnms": _dispatch.SINGLE,
+    "softnms": _dispatch.SINGLE_AND_DOUBLE,
 }
 
 
@@ -94,10 +103,8 @@ def install() -> None:
     """Provides functions of mmcv._ext for tensors of the CPU; once, if repeated."""
     extension = _extension()
     cpu_kernels = {} if isinstance(extension, _StandIn) else _CPU_KERNELS
-    for functions in (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois):
-        for name in functions.__all__:
-            ours = getattr(functions, name)
-            _dispatch.replace(extension, name, ours, cpu_kernels.get(name))
+    for name, ours in FUNCTIONS.items():
+        _dispatch.replace(extension, name, ours, cpu_kernels.get(name))
     # Other modules have copies of the functions, but apply the classes.
     for module, name in (
         ("masked_conv", "masked_conv2d"),

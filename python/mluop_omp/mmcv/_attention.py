@@ -1,20 +1,26 @@
-"""Multi-scale deformable attention with the names, arguments and outputs of mmcv."""
+"""Attention, with the names, arguments and outputs of mmcv."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import attention as operators
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch import _operators, functional
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, require_integers, to_int32, write
-from mluop_omp.torch._precision import at_least_float32
+from mluop_omp.torch._precision import at_least_float32, widened
 
-__all__ = ["ms_deform_attn_backward", "ms_deform_attn_forward"]
+__all__ = [
+    "ms_deform_attn_backward",
+    "ms_deform_attn_forward",
+    "psamask_backward",
+    "psamask_forward",
+]
 
 _SHAPES = "value_spatial_shapes"
 
@@ -63,7 +69,7 @@ def ms_deform_attn_backward(
         "grad_attn_weight": grad_attn_weight,
     }
     operator = operators.ms_deform_attn_backward
-    write(outputs, torch.float32, operator, grad, inputs[0], *levels, *inputs[1:])
+    write(outputs, grad.dtype, operator, grad, inputs[0], *levels, *inputs[1:])
 
 
 def _tensor(shapes: Tensor | Sequence[Sequence[int | Tensor]]) -> Tensor:
@@ -124,3 +130,57 @@ def multi_scale_deformable_attn(
     output = functional.ms_deform_attn(single, *levels, *samples).flatten(2)
     dtype = single.dtype if torch.is_autocast_enabled("cpu") else value.dtype
     return output.to(torch.promote_types(dtype, attention_weights.dtype))
+
+
+def _psamask(
+    operator: Any,
+    outputs: dict[str, Tensor],
+    tensor: Tensor,
+    psa_type: int,
+    h_mask: int,
+    w_mask: int,
+    **halves: int,
+) -> None:
+    for name, size in (("half_h_mask", h_mask), ("half_w_mask", w_mask)):
+        if halves[name] != (size - 1) // 2:
+            raise bad_param(f"{name} is {halves[name]}, expected {(size - 1) // 2}")
+    apply_num_threads()
+    (moved,) = widened(tensor)
+    word = "distribute" if psa_type else "collect"
+    write(outputs, moved.dtype, operator, moved, (h_mask, w_mask), word)
+
+
+def psamask_forward(
+    input: Tensor,
+    output: Tensor,
+    psa_type: int,
+    num_: int,
+    h_feature: int,
+    w_feature: int,
+    h_mask: int,
+    w_mask: int,
+    half_h_mask: int,
+    half_w_mask: int,
+) -> None:
+    """Writes all elements of output. psa_type is 0, or any other number for "distribute"."""
+    halves = {"half_h_mask": half_h_mask, "half_w_mask": half_w_mask}
+    outputs = {"output": output}
+    _psamask(operators.psamask, outputs, input, psa_type, h_mask, w_mask, **halves)
+
+
+def psamask_backward(
+    grad_output: Tensor,
+    grad_input: Tensor,
+    psa_type: int,
+    num_: int,
+    h_feature: int,
+    w_feature: int,
+    h_mask: int,
+    w_mask: int,
+    half_h_mask: int,
+    half_w_mask: int,
+) -> None:
+    """Writes all elements of grad_input."""
+    halves = {"half_h_mask": half_h_mask, "half_w_mask": half_w_mask}
+    outputs = {"grad_input": grad_input}
+    _psamask(operators.psamask_backward, outputs, grad_output, psa_type, h_mask, w_mask, **halves)

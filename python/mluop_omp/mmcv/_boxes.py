@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import boxes as box_operators
+from mluop_omp._operators._declaration import operators
+from mluop_omp._operators.boxes import MODES
+from mluop_omp._operators.suppression import METHODS, nms3d_normal_of_sorted, nms3d_of_sorted
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, write
 from mluop_omp.torch._precision import at_least_float32
 
@@ -37,16 +39,16 @@ def box_iou_rotated(
     shape = (len(first),) if aligned else (len(first), len(second))
     if ious.numel() != math.prod(shape):
         raise bad_param(f"ious has {ious.numel()} elements, expected {math.prod(shape)}")
-    mode = dict(enumerate(box_operators.MODES)).get(mode_flag, mode_flag)
+    mode = dict(enumerate(MODES)).get(mode_flag, mode_flag)
     arguments = (first, second, mode, bool(aligned))
-    write({"ious": ious.view(shape)}, first.dtype, box_operators.box_iou_rotated, *arguments)
+    write({"ious": ious.view(shape)}, first.dtype, operators.box_iou_rotated, *arguments)
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int) -> Tensor:
-    """Returns the boxes that are kept, int64 [K]."""
+    """Returns the indices of the kept boxes, int64 [K]."""
     apply_num_threads()
     rows, scores = at_least_float32(boxes, scores)
-    return box_operators.nms(TORCH, rows, scores, iou_threshold, offset).long()
+    return operators.nms(TORCH, rows, scores, iou_threshold, offset).long()
 
 
 def nms_rotated(
@@ -58,22 +60,22 @@ def nms_rotated(
     iou_threshold: float,
     multi_label: bool,
 ) -> Tensor:
-    """Returns the boxes that are kept, int64 [K].
+    """Returns the indices of the kept boxes, int64 [K].
 
-    A box is suppressed if an IoU is greater than the threshold, as by mmcv's kernels for GPUs;
-    mmcv's kernel for CPUs suppresses it also if they are equal. Labels, the last column of dets if
-    multi_label, are not read, as by mmcv's kernels for CPUs and GPUs: classes suppress each other.
+    An IoU that exceeds the threshold suppresses a box, as in mmcv's kernels for GPUs; in mmcv's
+    kernel for CPUs an equal IoU does, too. As in both, labels, the last column of dets if
+    multi_label, are not read: boxes of all classes suppress each other.
     """
     apply_num_threads()
     rows, scores = at_least_float32(dets, scores)
-    return box_operators.nms_rotated(TORCH, rows, scores, iou_threshold).long()
+    return operators.nms_rotated(TORCH, rows, scores, iou_threshold).long()
 
 
 def iou3d_boxes_overlap_bev_forward(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
     """Writes the shared areas, not IoUs, to ans_iou [N, M]."""
     apply_num_threads()
     first, second = at_least_float32(boxes_a, boxes_b)
-    write({"ans_iou": ans_iou}, first.dtype, box_operators.boxes_overlap_bev, first, second)
+    write({"ans_iou": ans_iou}, first.dtype, operators.boxes_overlap_bev, first, second)
 
 
 def softnms(
@@ -91,9 +93,9 @@ def softnms(
     rows, scores = at_least_float32(boxes, scores)
     if dets.shape != (len(rows), 5):
         raise bad_param(f"dets has shape {list(dets.shape)}, expected {[len(rows), 5]}")
-    name = dict(enumerate(box_operators.METHODS)).get(method, method)
+    name = dict(enumerate(METHODS)).get(method, method)
     arguments = (rows, scores, iou_threshold, sigma, min_score, name, offset)
-    chosen, inds = box_operators.soft_nms(TORCH, *arguments)
+    chosen, inds = operators.soft_nms(TORCH, *arguments)
     dets[: len(chosen)] = chosen
     return inds.long()
 
@@ -101,25 +103,25 @@ def softnms(
 def nms_match(dets: Tensor, iou_threshold: float) -> list[list[int]]:
     apply_num_threads()
     (rows,) = at_least_float32(dets)
-    members, sizes = box_operators.nms_match(TORCH, rows, iou_threshold)
+    members, sizes = operators.nms_match(TORCH, rows, iou_threshold)
     return [group.tolist() for group in members.split(sizes.tolist())] if len(rows) else []
 
 
 def iou3d_nms3d_forward(
     boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
 ) -> None:
-    """Writes which of the boxes, in descending order of scores, are kept, and their number.
+    """Writes the indices of the kept ones of boxes in descending order of scores, and their number.
 
-    The elements of keep beyond this number are left, as by mmcv's kernels.
+    Elements of keep beyond this number are left as they are, as by mmcv's kernels.
     """
-    _write_kept(box_operators.nms3d_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
+    _write_kept(nms3d_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
 
 
 def iou3d_nms3d_normal_forward(
     boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
 ) -> None:
     """As `iou3d_nms3d_forward`, without yaw."""
-    _write_kept(box_operators.nms3d_normal_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
+    _write_kept(nms3d_normal_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
 
 
 def _write_kept(
@@ -147,7 +149,7 @@ def points_in_boxes_part_forward(
 ) -> None:
     """Writes the first box of each point, or -1, which mmcv's kernel leaves to the caller."""
     output = {"box_idx_of_points_tensor": box_idx_of_points_tensor}
-    _write_boxes_of_points(box_operators.points_in_boxes_part, pts_tensor, boxes_tensor, output)
+    _write_boxes_of_points(operators.points_in_boxes_part, pts_tensor, boxes_tensor, output)
 
 
 def points_in_boxes_all_forward(
@@ -155,7 +157,7 @@ def points_in_boxes_all_forward(
 ) -> None:
     """Writes 1, or 0, which mmcv's kernel leaves to the caller."""
     output = {"box_idx_of_points_tensor": box_idx_of_points_tensor}
-    _write_boxes_of_points(box_operators.points_in_boxes_all, pts_tensor, boxes_tensor, output)
+    _write_boxes_of_points(operators.points_in_boxes_all, pts_tensor, boxes_tensor, output)
 
 
 def points_in_boxes_cpu_forward(

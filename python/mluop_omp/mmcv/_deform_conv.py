@@ -11,7 +11,8 @@ from typing import Any
 from torch import Tensor
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import deform_conv as operators
+from mluop_omp._operators._declaration import operators
+from mluop_omp._operators.deform_conv import output_size
 from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, write
 from mluop_omp.torch._precision import widened
 
@@ -45,7 +46,7 @@ def _steps(
     stride, padding, dilation, _, deformable_group = geometry
     if input.dim() != 4 or min(*stride, *dilation, *kernel, deformable_group) < 1:
         return {}  # The operator refuses them.
-    size = operators.output_size(input.shape[2:], kernel, stride, padding, dilation)
+    size = output_size(input.shape[2:], kernel, stride, padding, dilation)
     images, samples = len(input), deformable_group * kernel[0] * kernel[1]
     steps = {}
     for name, tensor in tensors.items():

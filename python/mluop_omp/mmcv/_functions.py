@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param, not_supported
-from mluop_omp._operators import masked_conv, sparse_conv, voxels
-from mluop_omp.torch import _rulebooks
+from mluop_omp._operators._declaration import operators
+from mluop_omp._operators.sparse_conv import find_pairs
+from mluop_omp.torch import rulebooks
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, write
 from mluop_omp.torch._precision import at_least_float32, dense, widened
 
@@ -48,7 +49,7 @@ def masked_im2col_forward(
     (feature,) = widened(im)
     masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
     arguments = (feature, *masks, (kernel_h, kernel_w), (pad_h, pad_w))
-    write({"col": col}, feature.dtype, masked_conv.masked_im2col, *arguments)
+    write({"col": col}, feature.dtype, operators.masked_im2col, *arguments)
 
 
 def masked_col2im_forward(
@@ -63,7 +64,7 @@ def masked_col2im_forward(
     apply_num_threads()
     (columns,) = widened(col)
     masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
-    write({"im": im}, columns.dtype, masked_conv.masked_col2im, columns, *masks, (height, width))
+    write({"im": im}, columns.dtype, operators.masked_col2im, columns, *masks, (height, width))
 
 
 def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: str) -> list[Tensor]:
@@ -71,7 +72,7 @@ def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: st
     apply_num_threads()
     (features,) = at_least_float32(feats)
     arguments = (features, to_int32("coors", coors), reduce_type)
-    voxel_feats, voxel_coors, *others = voxels.dynamic_scatter(TORCH, *arguments)
+    voxel_feats, voxel_coors, *others = operators.dynamic_scatter(TORCH, *arguments)
     return [voxel_feats.to(feats.dtype), voxel_coors.to(coors.dtype), *others]
 
 
@@ -89,7 +90,7 @@ def dynamic_point_to_voxel_backward(
     counts = to_int32("coors_idx", coors_idx), to_int32("reduce_count", reduce_count)
     arguments = (*tensors, *counts, reduce_type)
     output = {"grad_feats": grad_feats}
-    write(output, tensors[0].dtype, voxels.dynamic_scatter_backward, *arguments)
+    write(output, tensors[0].dtype, operators.dynamic_scatter_backward, *arguments)
 
 
 def hard_voxelize_forward(
@@ -116,16 +117,16 @@ def hard_voxelize_forward(
     outputs = [voxels, coors, num_points_per_voxel]
     if rows.dtype is not voxels.dtype:
         outputs[0] = voxels.new_empty(voxels.shape, dtype=rows.dtype)
-    arguments = (rows, voxel_size, coors_range, max_points, max_voxels)
-    found = _voxelize(arguments, tuple(outputs))
+    apply_num_threads()
+    numbers = _numbers(voxel_size), _numbers(coors_range), max_points, max_voxels
+    results = operators.voxelization(TORCH.into(outputs), rows, *numbers)
     if outputs[0] is not voxels:
         voxels.copy_(outputs[0])
-    voxel_num.fill_(found)
+    voxel_num.fill_(len(results[1]))
 
 
-def _voxelize(arguments: tuple, out: tuple) -> int:
-    apply_num_threads()
-    return voxels.voxelization(TORCH, *arguments, out=out)[3]
+def _numbers(values: Tensor | Sequence[float]) -> Sequence[float]:
+    return values.tolist() if isinstance(values, Tensor) else values
 
 
 def dynamic_voxelize_forward(
@@ -169,11 +170,11 @@ def _get_indice_pairs(
         stride, padding = [1] * len(stride), [size // 2 for size in kernelSize]
     if len(kernelSize) > 3:
         geometry = (spatialShape, outSpatialShape, kernelSize, stride, padding, dilation)
-        results = _rulebooks.general_indice_pairs(indices, batchSize, *geometry, bool(_subM))
+        results = rulebooks.general_indice_pairs(indices, batchSize, *geometry, bool(_subM))
         if _subM:
-            _rulebooks.pair_sites_with_themselves(results[1], results[2], kernelSize)
+            rulebooks.pair_sites_with_themselves(results[1], results[2], kernelSize)
         return list(results)
-    out_indices, pairs, num = sparse_conv.indice_pairs(
+    out_indices, pairs, num = find_pairs(
         TORCH,
         dense(indices),
         batchSize,
@@ -186,23 +187,13 @@ def _get_indice_pairs(
         outSpatialShape,
     )
     if _subM:
-        _rulebooks.pair_sites_with_themselves(pairs, num, kernelSize)
+        rulebooks.pair_sites_with_themselves(pairs, num, kernelSize)
     return [indices if _subM else out_indices, pairs, num]
 
 
 get_indice_pairs_2d_forward = _get_indice_pairs
 get_indice_pairs_3d_forward = _get_indice_pairs
 get_indice_pairs_4d_forward = _get_indice_pairs
-
-
-def _filters(filters: Tensor, pairs: Tensor) -> Tensor:
-    """Returns the filters of any number of axes as [K, 1, 1, Ci, Co].
-
-    K is the number of offsets of the pairs. Filters of more offsets, of a layer that shares the
-    indice_key of another, have no pairs for the last ones, as in mmcv.
-    """
-    flat = filters.reshape(math.prod(filters.shape[:-2]), 1, 1, *filters.shape[-2:])
-    return flat[: pairs.shape[0]]
 
 
 def indice_conv_forward(
@@ -214,9 +205,9 @@ def indice_conv_forward(
     _inverse: int,
     _subM: int,
 ) -> Tensor:
-    pairs = _rulebooks.directed_pairs(indicePairs, bool(_inverse), len(features))
-    flat = _filters(filters, pairs)
-    return _rulebooks.convolve(features, flat, pairs, indiceNum, numActOut, "ARRAY")
+    pairs = rulebooks.directed_pairs(indicePairs, bool(_inverse), len(features))
+    flat = rulebooks.filters_of_mmcv(filters, pairs)
+    return rulebooks.convolve(features, flat, pairs, indiceNum, numActOut, "ARRAY")
 
 
 def fused_indice_conv_forward(
@@ -244,9 +235,9 @@ def indice_conv_backward(
     _inverse: int,
     _subM: int,
 ) -> list[Tensor]:
-    pairs = _rulebooks.directed_pairs(indicePairs, bool(_inverse), len(features))
-    grad_feats, grad = _rulebooks.convolve_backward(
-        features, _filters(filters, pairs), outGrad, pairs, indiceNum, "ARRAY"
+    pairs = rulebooks.directed_pairs(indicePairs, bool(_inverse), len(features))
+    grad_feats, grad = rulebooks.convolve_backward(
+        features, rulebooks.filters_of_mmcv(filters, pairs), outGrad, pairs, indiceNum, "ARRAY"
     )
     # Offsets without pairs have no gradient.
     grad_filters = grad.new_zeros(math.prod(filters.shape[:-2]), *filters.shape[-2:])
@@ -260,7 +251,7 @@ def indice_maxpool_forward(
     apply_num_threads()
     (dense_features,) = widened(features)
     arguments = (dense_features, dense(indicePairs), indiceNum, numAct)
-    return sparse_conv.indice_maxpool(TORCH, *arguments)
+    return operators.indice_maxpool(TORCH, *arguments)
 
 
 def indice_maxpool_backward(
@@ -268,4 +259,4 @@ def indice_maxpool_backward(
 ) -> Tensor:
     apply_num_threads()
     tensors = widened(features, outFeatures, outGrad)
-    return sparse_conv.indice_maxpool_backward(TORCH, *tensors, dense(indicePairs), indiceNum)
+    return operators.indice_maxpool_backward(TORCH, *tensors, dense(indicePairs), indiceNum)

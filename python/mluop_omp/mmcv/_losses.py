@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from mluop_omp._operators import losses as operators
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch._arrays import apply_num_threads, to_int32, write
 from mluop_omp.torch._precision import precise
 

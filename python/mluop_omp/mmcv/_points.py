@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import points
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch import _addresses
 from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, to_int32, write
 from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
@@ -44,7 +44,7 @@ def furthest_point_sampling_forward(
     """Neither reads nor writes temp_tensor, where mmcv's kernels hold distances."""
     (cloud,) = at_least_float32(points_tensor)
     cloud = rows_of_three("points_tensor", cloud)
-    _sample(points.furthest_point_sample, cloud, idx_tensor, m)
+    _sample(operators.furthest_point_sample, cloud, idx_tensor, m)
 
 
 def furthest_point_sampling_with_dist_forward(
@@ -52,7 +52,7 @@ def furthest_point_sampling_with_dist_forward(
 ) -> None:
     """As `furthest_point_sampling_forward`; points_tensor are the distances [B, N, N]."""
     (distances,) = at_least_float32(points_tensor)
-    _sample(points.furthest_point_sample_with_dist, distances, idx_tensor, m)
+    _sample(operators.furthest_point_sample_with_dist, distances, idx_tensor, m)
 
 
 def gather_points_forward(
@@ -115,7 +115,11 @@ def _knn_forward(
     xyz, new_xyz = at_least_float32(xyz_tensor, new_xyz_tensor)
     xyz, new_xyz = rows_of_three("xyz_tensor", xyz), rows_of_three("new_xyz_tensor", new_xyz)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
-    write(outputs, xyz.dtype, points.knn, xyz, new_xyz, nsample)
+    write(outputs, xyz.dtype, operators.knn, xyz, new_xyz, nsample)
+
+
+# Its arguments by name; see inspect.signature.
+knn_forward.__wrapped__ = _knn_forward  # type: ignore[attr-defined]
 
 
 def three_interpolate_forward(
@@ -149,7 +153,7 @@ def three_nn_forward(
     unknown = rows_of_three("unknown_tensor", unknown)
     known = rows_of_three("known_tensor", known)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
-    write(outputs, unknown.dtype, points.three_nn, unknown, known)
+    write(outputs, unknown.dtype, operators.three_nn, unknown, known)
 
 
 def ball_query_forward(
@@ -167,7 +171,7 @@ def ball_query_forward(
     new_xyz, xyz = precise(new_xyz_tensor, xyz_tensor)
     clouds = rows_of_three("new_xyz_tensor", new_xyz), rows_of_three("xyz_tensor", xyz)
     arguments = (*clouds, min_radius, max_radius, nsample)
-    write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
+    write({"idx_tensor": idx_tensor}, torch.int32, operators.ball_query, *arguments)
 
 
 def stack_ball_query_forward(
@@ -183,7 +187,7 @@ def stack_ball_query_forward(
     new_xyz, xyz = precise(new_xyz_tensor, xyz_tensor)
     counts = dense(new_xyz_batch_cnt), dense(xyz_batch_cnt)
     arguments = (new_xyz, counts[0], xyz, counts[1], max_radius, nsample)
-    write({"idx_tensor": idx_tensor}, torch.int32, points.stack_ball_query, *arguments)
+    write({"idx_tensor": idx_tensor}, torch.int32, operators.stack_ball_query, *arguments)
 
 
 def stack_group_points_forward(
@@ -231,7 +235,7 @@ def assign_score_withk_forward(
     """Adds the sums to output. `aggregate` has no effect, as in mmcv."""
     apply_num_threads()
     arguments = (*widened(scores, points_tensor, centers), to_int32("knn_idx", knn_idx))
-    add({"output": output}, points.assign_score_withk(TORCH, *arguments))
+    add({"output": output}, operators.assign_score_withk(TORCH, *arguments))
 
 
 def assign_score_withk_backward(
@@ -250,4 +254,7 @@ def assign_score_withk_backward(
     apply_num_threads()
     tensors = widened(grad_out, scores, points_tensor, centers)
     outputs = {"grad_scores": grad_scores, "grad_points": grad_points, "grad_centers": grad_centers}
-    add(outputs, points.assign_score_withk_backward(TORCH, *tensors, to_int32("knn_idx", knn_idx)))
+    add(
+        outputs,
+        operators.assign_score_withk_backward(TORCH, *tensors, to_int32("knn_idx", knn_idx)),
+    )

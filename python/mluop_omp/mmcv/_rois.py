@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from mluop_omp._operators import rois as operators
+from mluop_omp._operators._declaration import operators
+from mluop_omp._operators.roi_pools import METHODS
 from mluop_omp.torch._arrays import apply_num_threads, write
 from mluop_omp.torch._precision import dense, widened
 
@@ -21,7 +22,7 @@ __all__ = [
 
 def _method(pool_method: int) -> str | int:
     """Returns its word; a number that mmcv does not have as it is."""
-    return dict(enumerate(operators.METHODS)).get(pool_method, pool_method)
+    return dict(enumerate(METHODS)).get(pool_method, pool_method)
 
 
 def roiaware_pool3d_forward(

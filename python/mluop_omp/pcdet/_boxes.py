@@ -1,8 +1,8 @@
 """The functions of OpenPCDet's iou3d_nms_cuda, with its names, arguments and outputs.
 
-Boxes are x, y, z of the center, dx, dy, dz, yaw. Overlaps are those of mmcv's iou3d, whose kernel
-is the same: corners up to 1 cm outside of a box count as inside. Boxes whose dx or dy is not
-positive overlap none: their IoU is 0, for which OpenPCDet's kernels return up to 8e8.
+Boxes are x, y, z of the center, dx, dy, dz, yaw. Overlaps equal mmcv's iou3d, whose kernel is the
+same: corners up to 1 cm outside of a box count as inside. A box whose dx or dy is not positive
+overlaps none: its IoU is 0, where OpenPCDet's kernels return up to 8e8.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from torch import Tensor
 from mluop_omp._library import bad_param
 from mluop_omp.mmcv import _boxes as mmcv
 
-# Pairs of boxes that are computed together to read those on the diagonal. Boxes that are far apart
-# take little time.
+# Rows of boxes in one matrix of overlaps, of which only the diagonal is used. Distant boxes take
+# little time.
 _BLOCK = 128
 
 
@@ -33,11 +33,11 @@ def _areas(boxes: Tensor) -> Tensor:
 
 
 def boxes_aligned_overlap_bev(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Tensor) -> None:
-    """Writes the area that each box shares with that of the same row, [N] or [N, 1]."""
+    """Writes the area that each box shares with the box of the same row, [N] or [N, 1]."""
     N = len(boxes_a)
     for name, found in (("boxes_b", len(boxes_b)), ("ans_overlap", ans_overlap.numel())):
         if found != N:
-            raise bad_param(f"{name} has {found} rows, expected {N}, those of boxes_a")
+            raise bad_param(f"{name} has {found} rows, expected {N}, as many as boxes_a")
     overlaps = boxes_a.new_empty(N)
     for rows in torch.arange(N).split(_BLOCK):
         block = boxes_a.new_empty(len(rows), len(rows))
@@ -47,7 +47,7 @@ def boxes_aligned_overlap_bev(boxes_a: Tensor, boxes_b: Tensor, ans_overlap: Ten
 
 
 def boxes_aligned_iou_bev(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
-    """Writes the IoU of each box and that of the same row, [N] or [N, 1]."""
+    """Writes the IoU of each box and the box of the same row, [N] or [N, 1]."""
     boxes_aligned_overlap_bev(boxes_a, boxes_b, ans_iou)
     areas = (_areas(boxes_a) + _areas(boxes_b)).view(ans_iou.shape)
     ans_iou /= (areas - ans_iou).clamp(min=1e-8)
@@ -60,7 +60,9 @@ def _kept(nms: Any, boxes: Tensor, keep: Tensor, nms_overlap_thresh: float) -> i
 
 
 def nms_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float) -> int:
-    """Writes which of the boxes, in descending order of scores, are kept; returns their number."""
+    """Writes the indices of the kept ones of boxes in descending order of scores; returns how many
+    are kept.
+    """
     return _kept(mmcv.iou3d_nms3d_forward, boxes, keep, nms_overlap_thresh)
 
 

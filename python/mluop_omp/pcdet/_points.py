@@ -89,8 +89,6 @@ def stack_three_nn(
     of_unknown = unknown_batch_cnt, unknown
     of_known = known_batch_cnt, known
     for rows, others in _clouds(unknown_batch_cnt=of_unknown, known_batch_cnt=of_known):
-        if rows.start == rows.stop:
-            continue  # mluOpThreeNNForward requires a point.
         tensors = unknown[rows], known[others], dist2[rows], idx[rows]
         mmcv.three_nn_forward(*(each.unsqueeze(0) for each in tensors))
         idx[rows] += others.start

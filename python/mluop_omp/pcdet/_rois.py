@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import boxes as box_operators
+from mluop_omp._operators._declaration import operators
 from mluop_omp.mmcv import _rois as mmcv
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, write
 from mluop_omp.torch._pool import runs
@@ -29,7 +29,7 @@ def points_in_boxes_gpu(boxes: Tensor, pts: Tensor, box_idx_of_points: Tensor) -
     apply_num_threads()
     points, rows = at_least_float32(pts, boxes)
     outputs = {"box_idx_of_points": box_idx_of_points}
-    write(outputs, torch.int32, box_operators.points_in_boxes, points, rows)
+    write(outputs, torch.int32, operators.points_in_boxes, points, rows)
 
 
 def points_in_boxes_cpu(boxes: Tensor, pts: Tensor, pts_indices: Tensor) -> None:
@@ -55,7 +55,7 @@ def _members(points: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
     for rows in torch.arange(len(boxes)).split(max(1, _BLOCK // max(1, N))):
         # Each box is that of a cloud of its own.
         clouds = points.expand(len(rows), N, 3).contiguous()
-        found = box_operators.points_in_boxes(TORCH, clouds, boxes[rows].unsqueeze(1))
+        found = operators.points_in_boxes(TORCH, clouds, boxes[rows].unsqueeze(1))
         inside[rows] = found == 0
     box, point = inside.nonzero(as_tuple=True)
     return box, point
@@ -83,7 +83,7 @@ def roiaware_pool3d_forward(
     place = (_in_boxes(points[point], boxes[roi]) + extents / 2) / (extents / counts)
     middle = place.long().clamp(min=0).minimum(counts - 1) + 0.5
     middle[:, 0] += roi * sizes[0]
-    row = torch.zeros(R, 7)
+    row = boxes.new_zeros(R, 7)
     row[:, 0] = (torch.arange(R) + 0.5) * sizes[0]
     row[:, 1] = sizes[1] / 2
     row[:, 3:6] = counts

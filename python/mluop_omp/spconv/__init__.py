@@ -25,10 +25,31 @@ batch, [B]; SparseGlobalMaxPool returns all channels, [B, C].
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from mluop_omp import _dispatch, _requirements
+from mluop_omp._library import not_supported
 from mluop_omp.spconv import _convolutions, _pools
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise not_supported("get_indice_pairs: neither even kernels of submanifold layers nor bounds")
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """Returns what computes the functions of spconv.pytorch.ops for tensors of the CPU, by name.
+
+    They raise MluOpError for calls that the functions of `install` leave to spconv.
+    """
+    pairs = _convolutions.OPS["get_indice_pairs"](_refuse)
+    implicit = _convolutions.implicit_gemm, _convolutions.implicit_gemm_backward
+    return {
+        **{name: make(_refuse) for name, make in (_convolutions.OPS | _pools.OPS).items()},
+        **{function.__name__: function for function in implicit},
+        "get_indice_pairs": pairs,
+        "get_indice_pairs_implicit_gemm": _pools.pairs_of_implicit_gemm(pairs),
+    }
 
 
 def _in_native_algorithm(initialize: Any) -> Any:

@@ -12,8 +12,10 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp._operators import sparse_conv
-from mluop_omp.torch import _rulebooks
+from mluop_omp._library import not_supported
+from mluop_omp._operators._declaration import operators
+from mluop_omp._operators.sparse_conv import output_space
+from mluop_omp.torch import rulebooks
 from mluop_omp.torch._arrays import TORCH, apply_num_threads
 from mluop_omp.torch._precision import dense
 
@@ -53,36 +55,6 @@ def with_activation_of_layer(forward: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _complete(pairs: Tensor, num: Tensor, rows: int, subm: bool) -> tuple[Tensor, Tensor]:
-    """Returns pairs [2, K, L] and numbers of all offsets.
-
-    Those of spconv's submanifold convolutions lack the pairs of the middle, which are all sites,
-    and the numbers of the offsets after it, which are those of their mirror images.
-    """
-    middle = len(num) // 2
-    if not subm or int(num[middle]) == rows:
-        return pairs, num
-    pairs, num = pairs.clone(), num.clone()
-    num[middle + 1 :] = num[:middle].flip(0)
-    num[middle] = rows
-    pairs[:, middle, :rows] = torch.arange(rows, dtype=pairs.dtype, device=pairs.device)
-    return pairs, num
-
-
-def _rulebook(
-    pairs: Tensor, num: Tensor, rows: int, inverse: bool, subm: bool
-) -> tuple[Tensor, Tensor]:
-    pairs, num = _complete(pairs, num, rows, subm)
-    # spconv has [2, K, L].
-    return _rulebooks.directed_pairs(pairs.transpose(0, 1), inverse, rows), num
-
-
-def _filters(filters: Tensor) -> Tensor:
-    """Returns the filters [Co, ..., Ci] as [Co, K, 1, 1, Ci]."""
-    shape = filters.shape
-    return filters.reshape(shape[0], math.prod(shape[1:-1]), 1, 1, shape[-1])
-
-
 def _pairs(
     indices: Tensor,
     batch_size: int,
@@ -101,10 +73,10 @@ def _pairs(
     dilated = subm and any(d != 1 for d in dilation)
     if transposed or dilated or len(kernel) not in (2, 3):
         arguments = (indices, batch_size, space, out_space, *geometry, subm, transposed)
-        return _rulebooks.general_indice_pairs(*arguments)
+        return rulebooks.general_indice_pairs(*arguments)
     apply_num_threads()
     arguments = (dense(indices), batch_size, space, *geometry, subm)
-    return sparse_conv.indice_pairs(TORCH, *arguments)
+    return operators.indice_pairs(TORCH, *arguments)
 
 
 def _get_indice_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,15 +109,28 @@ def _get_indice_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
             out_space = get_deconv_output_size(spatial_shape, *arguments)
         else:
             geometry = (spatial_shape, ksize, stride, padding, dilation)
-            out_space = sparse_conv.output_space(*geometry)
+            out_space = output_space(*geometry)
         geometry = (ksize, stride, padding, dilation)
         arguments = (indices, batch_size, spatial_shape, out_space, geometry, subm, transpose)
         sites, pairs, num = _pairs(*arguments)
         if subm:
-            _rulebooks.pair_as_spconv(pairs, num)
+            rulebooks.pair_as_spconv(pairs, num)
         return indices if subm else sites, pairs.transpose(0, 1), num
 
     return get_indice_pairs
+
+
+def _convolve(features: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, rows: int) -> Tensor:
+    flat = rulebooks.filters_of_spconv(filters)
+    return rulebooks.convolve(features, flat, pairs, num, rows, "NDHWC")
+
+
+def _gradients(
+    features: Tensor, filters: Tensor, grad: Tensor, pairs: Tensor, num: Tensor
+) -> tuple[Tensor, Tensor]:
+    flat = rulebooks.filters_of_spconv(filters)
+    grads = rulebooks.convolve_backward(features, flat, grad, pairs, num, "NDHWC")
+    return grads[0], grads[1].permute(2, 0, 1).reshape(filters.shape)
 
 
 def indice_conv(
@@ -163,8 +148,8 @@ def indice_conv(
     act_beta: float = 0.0,
     act_type: Any = None,
 ) -> Tensor:
-    pairs, num = _rulebook(indice_pairs, indice_pair_num, len(features), inverse, subm)
-    output = _rulebooks.convolve(features, _filters(filters), pairs, num, num_activate_out, "NDHWC")
+    arguments = (indice_pairs, indice_pair_num, len(features), inverse, subm)
+    output = _convolve(features, filters, *rulebooks.pairs_of_spconv(*arguments), num_activate_out)
     return activate(output, bias, act_type, act_alpha)
 
 
@@ -179,11 +164,49 @@ def indice_conv_backward(
     algo: Any = None,
     timer: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    pairs, num = _rulebook(indice_pairs, indice_pair_num, len(features), inverse, subm)
-    grad_feats, grad_filters = _rulebooks.convolve_backward(
-        features, _filters(filters), out_bp, pairs, num, "NDHWC"
-    )
-    return grad_feats, grad_filters.permute(2, 0, 1).reshape(filters.shape)
+    arguments = (indice_pairs, indice_pair_num, len(features), inverse, subm)
+    return _gradients(features, filters, out_bp, *rulebooks.pairs_of_spconv(*arguments))
+
+
+def _require_no_quantization(features: Tensor, *others: Any) -> None:
+    if not features.is_floating_point() or any(other is not None for other in others):
+        raise not_supported("implicit_gemm: neither integers, scales nor sums with other outputs")
+
+
+def implicit_gemm(
+    features: Tensor,
+    filters: Tensor,
+    pair_fwd: Tensor,
+    pair_mask_fwd_splits: Any,
+    mask_argsort_fwd_splits: Any,
+    num_activate_out: int,
+    masks: Any,
+    is_train: bool,
+    is_subm: bool,
+    timer: Any = None,
+    fp32_accum: bool | None = None,
+    bias: Tensor | None = None,
+    act_alpha: float = 0.0,
+    act_beta: float = 0.0,
+    act_type: Any = None,
+    output_scale: float = 1.0,
+    scale: Tensor | None = None,
+    output_add: Tensor | None = None,
+    output_add_scale: float = 0.0,
+    output_dtype: Any = None,
+) -> tuple[Tensor]:
+    """spconv's function of this name, which has the input row of each offset and output row."""
+    _require_no_quantization(features, scale, output_add)
+    pairs = rulebooks.directed_by_output(pair_fwd, len(features))
+    output = _convolve(features, filters, *pairs, num_activate_out)
+    return (activate(output, bias, act_type, act_alpha),)
+
+
+def implicit_gemm_backward(
+    features: Tensor, filters: Tensor, out_bp: Tensor, pair_fwd: Tensor, *_: Any, **__: Any
+) -> tuple[Tensor, Tensor]:
+    pairs = rulebooks.directed_by_output(pair_fwd, len(features))
+    return _gradients(features, filters, out_bp, *pairs)
 
 
 def _differentiable(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp._operators import sparse_conv
-from mluop_omp.torch import _rulebooks
+from mluop_omp._operators._declaration import operators
+from mluop_omp.torch import rulebooks
 from mluop_omp.torch._arrays import TORCH, apply_num_threads
 from mluop_omp.torch._precision import LOWER_PRECISION, widened
 
@@ -55,9 +55,9 @@ def indice_maxpool_backward(
 ) -> Tensor:
     """Every input that equals the maximum has its whole gradient, as in spconv."""
     apply_num_threads()
-    pairs = _rulebooks.directed_pairs(indice_pairs.transpose(0, 1), False, len(features))
+    pairs = rulebooks.directed_pairs(indice_pairs.transpose(0, 1), False, len(features))
     tensors = widened(features, out_features, out_bp)
-    grad = sparse_conv.indice_maxpool_backward(TORCH, *tensors, pairs, indice_pair_num)
+    grad = operators.indice_maxpool_backward(TORCH, *tensors, pairs, indice_pair_num)
     return grad.to(features.dtype)
 
 

@@ -1,51 +1,18 @@
 """The operators for PyTorch: differentiable functions, also as torch.ops.mluop_omp, and modules."""
 
+from typing import TYPE_CHECKING
+
+from mluop_omp import _operators as _declarations
 from mluop_omp import _requirements
 
 _requirements.require("torch")
-# ruff: noqa: E402
-from mluop_omp.torch.functional import (
-    assign_score_withk,
-    ball_query,
-    bev_pool,
-    box_iou_rotated,
-    boxes_overlap_bev,
-    deform_conv2d,
-    dynamic_scatter,
-    furthest_point_sample,
-    furthest_point_sample_with_dist,
-    gather_points,
-    indice_conv,
-    indice_maxpool,
-    indice_pairs,
-    knn,
-    masked_col2im,
-    masked_im2col,
-    ms_deform_attn,
-    nms,
-    nms3d,
-    nms3d_normal,
-    nms_match,
-    nms_rotated,
-    points_in_boxes,
-    points_in_boxes_all,
-    points_in_boxes_part,
-    roi_align,
-    roiaware_pool3d,
-    roipoint_pool3d,
-    sigmoid_focal_loss,
-    soft_nms,
-    stack_ball_query,
-    stack_group_points,
-    three_interpolate,
-    three_nn,
-    voxel_pooling,
-    voxelization,
-)
+# mypy: implicit-reexport
+# ruff: noqa: E402, F401, F403
+from mluop_omp.torch import functional
 from mluop_omp.torch.modules import DynamicScatter, MaskedConv2d, ThreeInterpolate, VoxelPooling
 from mluop_omp.torch.sparse import SparseConv3d, SparseTensor, SubMConv3d
 
-__all__ = [
+_NAMES = [
     "DynamicScatter",
     "MaskedConv2d",
     "SparseConv3d",
@@ -53,40 +20,10 @@ __all__ = [
     "SubMConv3d",
     "ThreeInterpolate",
     "VoxelPooling",
-    "assign_score_withk",
-    "ball_query",
-    "bev_pool",
-    "box_iou_rotated",
-    "boxes_overlap_bev",
-    "deform_conv2d",
-    "dynamic_scatter",
-    "furthest_point_sample",
-    "furthest_point_sample_with_dist",
-    "gather_points",
-    "indice_conv",
-    "indice_maxpool",
-    "indice_pairs",
-    "knn",
-    "masked_col2im",
-    "masked_im2col",
-    "nms_match",
-    "ms_deform_attn",
-    "nms",
-    "nms3d",
-    "nms3d_normal",
-    "nms_rotated",
-    "points_in_boxes",
-    "points_in_boxes_all",
-    "points_in_boxes_part",
-    "roi_align",
-    "roiaware_pool3d",
-    "roipoint_pool3d",
-    "sigmoid_focal_loss",
-    "soft_nms",
-    "stack_ball_query",
-    "stack_group_points",
-    "three_interpolate",
-    "three_nn",
-    "voxel_pooling",
-    "voxelization",
 ]
+
+if TYPE_CHECKING:  # mypy takes a list of literals for the whole of __all__.
+    from mluop_omp._operators import *
+else:
+    globals().update((name, getattr(functional, name)) for name in _declarations.__all__)
+    __all__ = _NAMES + _declarations.__all__

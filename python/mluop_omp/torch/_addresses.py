@@ -14,8 +14,9 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from mluop_omp._arrays import Into
 from mluop_omp._library import MluOpError
-from mluop_omp._operators import points as operators
+from mluop_omp._operators._declaration import operators
 
 # As in "[mluOpOmpStackGroupPointsForward] indices[0, 3] is 9, expected 0 to 5". All shapes and
 # element types are right then.
@@ -32,14 +33,14 @@ def or_by_address(
     by_address returns None if an address is outside of its tensor: then the error is raised.
     """
 
-    def compute(arrays: Any, *arguments: Any, out: Any = None) -> Any:
+    def compute(arrays: Any, *arguments: Any) -> Any:
         try:
-            return operator(arrays, *arguments, out=out)
+            return operator(arrays, *arguments)
         except MluOpError as error:
             result = by_address(*arguments) if _REFUSED.match(error.message) else None
             if result is None:
                 raise
-            return result if out is None else out.copy_(result)
+            return arrays.outputs[0].copy_(result) if isinstance(arrays, Into) else result
 
     return compute
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from mluop_omp._arrays import ARRAY, DTYPES, NHWC, SMALL, Arrays, Descriptor, Tensor, describe
-from mluop_omp._library import bad_param, not_supported
+from mluop_omp._arrays import (
+    ARRAY,
+    DTYPES,
+    NHWC,
+    SMALL,
+    Arrays,
+    Descriptor,
+    Into,
+    Tensor,
+    describe,
+)
+from mluop_omp._library import MluOpError, bad_param, not_supported
 from mluop_omp.torch._precision import dense
 
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
@@ -67,7 +78,7 @@ def write(
     """Writes the results of an operator, which computes `dtype`, to tensors of the caller."""
     tensors = tuple(outputs.values())
     if all(each.is_contiguous() and each.dtype in (dtype, torch.int32) for each in tensors):
-        operator(TORCH, *arguments, out=tensors if len(tensors) > 1 else tensors[0])
+        operator(TORCH.into(tensors), *arguments)
         return
     for tensor, result in _matched(outputs, operator(TORCH, *arguments)):
         tensor.copy_(result)
@@ -90,13 +101,10 @@ def _matched(
     return list(zip(outputs.values(), results))
 
 
-def _address(name: str, tensor: torch.Tensor) -> int:
-    try:
-        return tensor.data_ptr()
-    except RuntimeError:
-        raise not_supported(
-            f"{name} is a tensor of torch.func or torch.vmap, which mluop_omp.torch supports"
-        ) from None
+def _refused(name: str) -> MluOpError:
+    return not_supported(
+        f"{name} is a tensor of torch.func or torch.vmap, which mluop_omp.torch supports"
+    )
 
 
 # Whatever torch.set_default_device is.
@@ -122,7 +130,10 @@ class TorchArrays(Arrays):
             raise bad_param(
                 f"{name} has dtype {array.dtype}, expected {', '.join(map(str, self._dtypes))}"
             )
-        address = _address(name, array)
+        try:
+            address = array.data_ptr()
+        except RuntimeError:
+            raise _refused(name) from None
         if address % array.itemsize:
             raise not_supported(f"{name} is not aligned; {name}.clone() is")
         return describe(layout, dtype, array.shape, name, dimensions), address
@@ -132,15 +143,23 @@ class TorchArrays(Arrays):
         name: str,
         shape: tuple[int, ...],
         like: torch.Tensor | None = None,
-        out: torch.Tensor | None = None,
         layout: int = ARRAY,
     ) -> tuple[torch.Tensor, Descriptor, int]:
-        if out is not None:
-            return out, *self.tensor(name, out, layout=layout)
         dtype = torch.int32 if like is None else like.dtype
         # Sizes as separate arguments take 0.5 us less.
         array = torch.empty(*shape, dtype=dtype, device=_CPU)
-        return array, describe(layout, self._dtypes[dtype], shape), _address(name, array)
+        descriptor = describe(layout, self._dtypes[dtype], shape)
+        try:
+            return array, descriptor, array.data_ptr()
+        except RuntimeError:
+            raise _refused(name) from None
+
+    def zeros_output(
+        self, name: str, shape: tuple[int, ...], like: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, Descriptor, int]:
+        dtype = torch.int32 if like is None else like.dtype
+        array = torch.zeros(*shape, dtype=dtype, device=_CPU)
+        return array, *self.tensor(name, array)
 
     def is_channels_last(self, array: torch.Tensor) -> bool:
         return is_channels_last(array)
@@ -154,12 +173,8 @@ class TorchArrays(Arrays):
         channels_last = array.permute(0, 2, 3, 1).contiguous()
         return channels_last, *self.tensor(name, channels_last, layout=NHWC)
 
-    def from_nhwc(
-        self, array: torch.Tensor, like: torch.Tensor, out: torch.Tensor | None = None
-    ) -> torch.Tensor:
+    def from_nhwc(self, array: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
         channels_first = array.permute(0, 3, 1, 2)
-        if out is not None:
-            return out.copy_(channels_first)
         return channels_first if is_channels_last(like) else channels_first.contiguous()
 
     def fill(self, array: torch.Tensor, value: int) -> None:
@@ -189,6 +204,12 @@ class TorchArrays(Arrays):
             raise bad_param(f"indice_num has {array.dim()} dimensions, expected 1")
         return array.tolist()
 
+    def into(self, outputs: Sequence[torch.Tensor]) -> TorchArrays:
+        return _TorchInto(outputs)
+
+    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[torch.Tensor, ...]:
+        return tuple(map(torch.from_numpy, results))
+
     def is_double(self, array: Any) -> bool:
         return getattr(array, "dtype", None) is torch.float64
 
@@ -202,6 +223,10 @@ class TorchArrays(Arrays):
 
     def from_numpy(self, array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array)
+
+
+class _TorchInto(Into, TorchArrays):
+    pass
 
 
 TORCH = TorchArrays()

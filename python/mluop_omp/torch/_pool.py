@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param
-from mluop_omp._operators import voxels
+from mluop_omp._operators._declaration import operators
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index, write
 from mluop_omp.torch._precision import widened
 
@@ -34,7 +34,9 @@ def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:
         raise bad_param(f"the number of cells is {cells}, expected fewer than 2^31")
     geom_xyz = torch.zeros(1, P, 3, dtype=torch.int32)
     geom_xyz[0, :, 0] = cell
-    return voxels.voxel_pooling(TORCH, geom_xyz, rows.unsqueeze(0), (cells, 1, 1))[0].view(cells, C)
+    return operators.voxel_pooling(TORCH, geom_xyz, rows.unsqueeze(0), (cells, 1, 1))[0].view(
+        cells, C
+    )
 
 
 def pool_points(
@@ -52,7 +54,7 @@ def pool_points(
     apply_num_threads()
     rows = out.flatten(0, -2)  # a copy if out is not contiguous
     points = depth, features, ranks_depth, ranks_feat, ranks_bev
-    write({"out": rows}, depth.dtype, voxels.bev_pool, *points, len(rows))
+    write({"out": rows}, depth.dtype, operators.bev_pool, *points, len(rows))
     if rows.data_ptr() != out.data_ptr():
         out.copy_(rows.view(out.shape))
 

@@ -11,34 +11,20 @@ Tensors of float64 remain so.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from typing import Any, Callable
+from collections.abc import Sequence
+from typing import Callable
 
 import torch
 from torch import Tensor
+
+from mluop_omp._operators._declaration import Precision
+from mluop_omp._operators._derivative import cast, floating
 
 # What torch.autocast computes in place of float32.
 LOWER_PRECISION = {torch.float16, torch.bfloat16}
 
 # Returns the element type in which to compute, given the widest one of the tensors.
 _Rule = Callable[[torch.dtype], torch.dtype]
-
-_CONVOLUTIONS = {
-    *("deform_conv2d", "deform_conv2d_backward_data", "deform_conv2d_backward_weight"),
-    *("indice_conv", "indice_conv_backward_data", "indice_conv_backward_filter"),
-}
-_OF_FEATURES = {
-    *("assign_score_withk", "assign_score_withk_backward"),
-    *("bev_pool", "bev_pool_backward"),
-    *("gather_points", "gather_points_backward"),
-    *("indice_maxpool", "indice_maxpool_backward"),
-    *("masked_col2im", "masked_im2col"),
-    *("roi_align", "roi_align_backward", "roipoint_pool3d"),
-    *("roiaware_pool3d", "roiaware_pool3d_backward"),
-    *("stack_group_points", "stack_group_points_backward"),
-    *("three_interpolate", "three_interpolate_backward"),
-    *("voxel_pooling", "voxel_pooling_backward"),
-}
 
 
 def _of_features(widest: torch.dtype) -> torch.dtype:
@@ -106,53 +92,21 @@ def of_gradients(grad: Tensor, *tensors: Tensor) -> list[Tensor]:
     return _converted((grad, *tensors), lambda _: grad.dtype)
 
 
-def in_float32(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a formula of PyTorch's operators that computes half and bfloat16 in float32, and
-    rounds the results once, as the operators of the library do.
-
-    The first tensor of floating-point numbers, also in a tuple, has the type of the results.
-    """
-
-    @functools.wraps(formula)
-    def compute(*arguments: Any) -> Any:
-        dtype = next((each.dtype for each in _floating(arguments)), None)
-        if dtype not in LOWER_PRECISION:
-            return formula(*arguments)
-        return _cast(formula(*_cast(arguments, torch.float32)), dtype)
-
-    return compute
+_RULES = {
+    Precision.CONVOLUTION: _of_convolution,
+    Precision.WIDEST: _of_features,
+    Precision.SINGLE: _precise,
+}
 
 
-def _is_floating(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
-
-
-def _floating(values: tuple) -> Iterator[Tensor]:
-    for value in values:
-        if type(value) is tuple:
-            yield from _floating(value)
-        elif _is_floating(value):
-            yield value
-
-
-def _cast(value: Any, dtype: Any) -> Any:
-    if type(value) is tuple:
-        return tuple(_cast(each, dtype) for each in value)
-    return value.to(dtype) if _is_floating(value) else value
-
-
-def autocast_arguments(name: str) -> Callable[[tuple], tuple]:
+def autocast_arguments(precision: Precision) -> Callable[[tuple], tuple]:
     """Returns a function that converts the arguments of an operator under torch.autocast. Tensors
     keep their memory format.
     """
-    rule = _precise
-    if name in _CONVOLUTIONS:
-        rule = _of_convolution
-    elif name in _OF_FEATURES:
-        rule = _of_features
+    rule = _RULES[precision]
 
     def convert(arguments: tuple) -> tuple:
-        tensors = list(_floating(arguments))
-        return _cast(arguments, _element_type(tensors, rule)) if tensors else arguments
+        tensors = list(floating(arguments))
+        return cast(arguments, _element_type(tensors, rule)) if tensors else arguments
 
     return convert

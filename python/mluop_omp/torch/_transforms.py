@@ -13,8 +13,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
+from mluop_omp._operators._declaration import Operator, all_operators
 from mluop_omp.torch import _operators
-from mluop_omp.torch._derivatives import DERIVATIVES
 from mluop_omp.torch._precision import autocast_arguments
 
 
@@ -26,13 +26,13 @@ class _Level(NamedTuple):
     primals: tuple | None  # the arguments without tangents, if one has a tangent
 
 
-class _Operator:
+class _Differentiable:
     """An operator as its autograd kernel calls it."""
 
-    def __init__(self, name: str) -> None:
-        self.overload = getattr(_operators.OPERATORS, name).default
-        self.kernel = _operators.KERNELS[name]
-        self.derivative = DERIVATIVES[name]
+    def __init__(self, declared: Operator) -> None:
+        self.overload = getattr(_operators.OPERATORS, declared.name).default
+        self.kernel = _operators.KERNELS[declared.name]
+        self.derivative = declared.derivative
         self._defaults = [argument.default_value for argument in self.overload._schema.arguments]
         self._recorded = _recorded(self)
 
@@ -78,7 +78,7 @@ def _primals(arguments: tuple) -> tuple | None:
     return tuple(primal for primal, _ in duals) if has_tangents else None
 
 
-def _recorded(operator: _Operator) -> Any:
+def _recorded(operator: _Differentiable) -> Any:
     """Returns the function that has the derivatives of the operator."""
 
     class Recorded(_SingleLevelFunction):
@@ -169,9 +169,9 @@ def _stacked(operator: Any, outputs: Any) -> Tensor:
     return torch.stack(tuple(outputs))
 
 
-def _autocast_kernel(name: str, operator: Any) -> Callable[..., Any]:
+def _autocast_kernel(declared: Operator, operator: Any) -> Callable[..., Any]:
     key = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
-    convert = autocast_arguments(name)
+    convert = autocast_arguments(declared.precision)
 
     def kernel(*arguments: Any) -> Any:
         converted = convert(arguments)
@@ -181,11 +181,13 @@ def _autocast_kernel(name: str, operator: Any) -> Callable[..., Any]:
     return kernel
 
 
-for _name in _operators.SCHEMAS:
+for _declared in all_operators():
+    _name = _declared.name
     _operator = getattr(_operators.OPERATORS, _name).default
-    if _name in DERIVATIVES:
-        _operators.LIBRARY.impl(_name, _Operator(_name), "Autograd", with_keyset=True)
-    _operators.LIBRARY.impl(_name, _autocast_kernel(_name, _operator), "AutocastCPU")
+    if _declared.derivative is not None:
+        _kernel = _Differentiable(_declared)
+        _operators.LIBRARY.impl(_name, _kernel, "Autograd", with_keyset=True)
+    _operators.LIBRARY.impl(_name, _autocast_kernel(_declared, _operator), "AutocastCPU")
     torch.library.register_vmap(
         f"{_operators.NAMESPACE}::{_name}", _batching_rule(_operator), lib=_operators.LIBRARY
     )

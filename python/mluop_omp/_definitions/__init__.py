@@ -1,0 +1,1 @@
+"""The definitions of the operators, in NumPy, of any floating dtype."""

@@ -1,0 +1,162 @@
+"""How much of two boxes overlaps."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import numpy as np
+
+from mluop_omp._definitions._precision import at_least_float32
+
+_PAIRS = 1 << 15  # Pairs computed together, which bounds the memory.
+
+
+@np.errstate(all="ignore")
+def _of_all_pairs(
+    a: np.ndarray,
+    b: np.ndarray,
+    overlap: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    dtype: type | np.dtype = np.float64,
+) -> np.ndarray:
+    """Returns overlap(a[n], b[m]) of rectangles (x, y, w, h, angle); 0 for distant rectangles."""
+    out = np.zeros((len(a), len(b)), dtype)
+    # 2 cm and the sixth digit exceed the margins and roundings of all overlaps.
+    reaches = [
+        np.hypot(each[:, 2], each[:, 3]) / 2 + 0.02 + 1e-6 * abs(each[:, :4]).sum(1)
+        for each in (a.astype(np.float64), b.astype(np.float64))
+    ]
+    step = 1 + 16 * _PAIRS // max(len(b), 1)
+    for first in range(0, len(a), step):
+        rows = slice(first, first + step)
+        x, y = np.moveaxis(a[rows, np.newaxis, :2] - b[:, :2], 2, 0)
+        near = np.nonzero(~(np.hypot(x, y) > np.add.outer(reaches[0][rows], reaches[1])))
+        for pair in range(0, len(near[0]), _PAIRS):
+            n, m = (each[pair : pair + _PAIRS] for each in near)
+            out[first + n, m] = overlap(a[first + n], b[m])
+    return out
+
+
+def _turned(points: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    x, y, cos, sin = points[..., 0], points[..., 1], np.cos(angle), np.sin(angle)
+    return np.stack((x * cos - y * sin, x * sin + y * cos), -1)
+
+
+def _are_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Returns which rectangles a line along a side of a separates; touching ones share nothing."""
+    gap, cos, sin = b[:, :2] - a[:, :2], *(abs(f(b[:, 4] - a[:, 4])) for f in (np.cos, np.sin))
+    w, h = b[:, 2] / 2, b[:, 3] / 2
+    reach = a[:, 2:4] / 2 + np.stack((w * cos + h * sin, w * sin + h * cos), 1)
+    return (abs(_turned(gap, -a[:, 4])) >= reach * (1 - 1e-15)).any(1)
+
+
+def _shared_areas(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Moves the boundary of b to the nearest points of a: it then encloses what both share.
+
+    The boundary is cut where it crosses the lines through the sides of a.
+    """
+    half, corners = a[:, np.newaxis, 2:4] / 2, np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    start = _turned(b[:, np.newaxis, :2] - a[:, np.newaxis, :2], -a[:, 4:])
+    start = start + _turned(corners * (b[:, np.newaxis, 2:4] / 2), b[:, 4:] - a[:, 4:])
+    edge = np.roll(start, -1, 1) - start
+    cuts = np.concatenate((0 * start[..., :1], (-half - start) / edge, (half - start) / edge), 2)
+    cuts = np.sort(np.fmax(np.fmin(cuts, 1), 0), 2)[..., np.newaxis]
+    points = start[:, :, np.newaxis] + cuts * edge[:, :, np.newaxis]
+    points = np.clip(points, -half[:, np.newaxis], half[:, np.newaxis]).reshape(len(a), 20, 2)
+    x, y = np.moveaxis(points - points[:, :1], 2, 0)
+    return abs((x * np.roll(y, -1, 1) - y * np.roll(x, -1, 1)).sum(1)) / 2
+
+
+@np.errstate(all="ignore")
+def _ious(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    sides, areas = [each[:, 2:4] for each in (a, b)], [each[:, 2] * each[:, 3] for each in (a, b)]
+    shared = np.minimum(_shared_areas(a, b), np.minimum(*areas))
+    shared[_are_apart(a, b) | _are_apart(b, a)] = 0
+    is_empty = (np.fmin(*sides) <= 0).any(1) | (np.fmin(*areas) < 1e-14)
+    is_finite = (np.isfinite(a) & np.isfinite(b)).all(1)
+    union = areas[0] if mode == "iof" else areas[0] + areas[1] - shared
+    return np.select([is_empty, np.isnan(sum(areas)), ~is_finite], [0, np.nan, 0], shared / union)
+
+
+def box_iou_rotated(
+    boxes1: np.ndarray, boxes2: np.ndarray, mode: str = "iou", aligned: bool = False
+) -> np.ndarray:
+    boxes1, boxes2 = boxes1.astype(np.float64), boxes2.astype(np.float64)
+    if aligned:
+        return _ious(boxes1, boxes2, mode)
+    return _of_all_pairs(boxes1, boxes2, lambda a, b: _ious(a, b, mode))
+
+
+class _Bev:
+    """Rectangles of 3-D boxes in the ground plane, rounded as in iou3d of mmcv."""
+
+    def __init__(self, boxes: np.ndarray) -> None:
+        (x, y, dx, dy, yaw), number = boxes.T, boxes.dtype.type
+        self.center, self.reach = np.stack((x, y)), np.stack((dx, dy)) / 2 + number(0.01)
+        self.cos, self.sin = (
+            f(yaw, dtype=np.float64).astype(boxes.dtype) for f in (np.cos, np.sin)
+        )
+        left, right, low, high = (x - dx / 2 - x, x + dx / 2 - x, y - dy / 2 - y, y + dy / 2 - y)
+        u, v = np.stack((left, right, right, left)), np.stack((low, low, high, high))
+        self.corners = np.stack(
+            (u * self.cos - v * self.sin + x, u * self.sin + v * self.cos + y)
+        )  # [2, 4, P]
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        x, y = points - self.center[:, np.newaxis]
+        along = np.stack((x * self.cos + y * self.sin, y * self.cos - x * self.sin))
+        return (abs(along) < self.reach[:, np.newaxis]).all(0)
+
+
+def _next(corners: np.ndarray, axis: int) -> np.ndarray:
+    return np.roll(corners, -1, axis)
+
+
+def _sides(corners: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Returns on which side of each edge each corner of the other box lies, [4, 4, P]."""
+    edge = (_next(corners, 1) - corners)[:, :, np.newaxis]
+    x, y = others[:, np.newaxis] - corners[:, :, np.newaxis]
+    return x * edge[1] - edge[0] * y
+
+
+def _crossings(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns where each edge of a crosses each of b, [2, 4, 4, P], and whether it does."""
+    side0, sides_of_b = _sides(a, b), _sides(b, a)
+    side1 = _next(side0, 1)
+    p0, p1, q0, q1 = a[:, :, None], _next(a, 1)[:, :, None], b[:, None], _next(b, 1)[:, None]
+    meet = (np.minimum(p0, p1) <= np.maximum(q0, q1)) & (np.minimum(q0, q1) <= np.maximum(p0, p1))
+    opposite = (side0 * side1 < 0) & (sides_of_b * _next(sides_of_b, 1) < 0).swapaxes(0, 1)
+    # Edges that are nearly parallel cross where their lines do.
+    a0, b0, c0 = p0[1] - p1[1], p1[0] - p0[0], p0[0] * p1[1] - p1[0] * p0[1]
+    a1, b1, c1 = q0[1] - q1[1], q1[0] - q0[0], q0[0] * q1[1] - q1[0] * q0[1]
+    of_lines = np.stack((b0 * c1 - b1 * c0, a1 * c0 - a0 * c1)) / (a0 * b1 - a1 * b0)
+    crossings = (side1 * q0 - side0 * q1) / (side1 - side0)
+    is_clear = abs(side1 - side0) > side0.dtype.type(1e-8)
+    return np.where(is_clear, crossings, of_lines), meet.all(0) & opposite
+
+
+def _overlaps_bev(rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
+    a, b = _Bev(rows_a), _Bev(rows_b)
+    crossings, do_cross = _crossings(a.corners, b.corners)
+    corners = np.stack((b.corners, a.corners), 2).reshape(2, 8, -1)
+    are_inside = np.stack((a.contains(b.corners), b.contains(a.corners)), 1).reshape(8, -1)
+    is_used = np.concatenate((do_cross.reshape(16, -1), are_inside))
+    points = np.concatenate((crossings.reshape(2, 16, -1), corners), 1)
+    points, count = np.where(is_used, points, 0), is_used.sum(0)
+    # Python's sum adds in order.
+    x, y = points - (sum(points.swapaxes(0, 1)) / count.astype(points.dtype))[:, np.newaxis]
+    angles = np.arctan2(y, x, dtype=np.float64).astype(points.dtype)
+    order = np.argsort(np.where(is_used, angles, np.inf), 0, kind="stable")
+    points = np.take_along_axis(points, order[np.newaxis], 1)
+    x, y = points - points[:, :1]
+    doubled = x[:-1] * y[1:] - y[:-1] * x[1:]
+    return np.abs(sum(np.where(np.arange(1, 24)[:, np.newaxis] < count, doubled, 0))) / 2
+
+
+def _overlaps_of_finite(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    is_box = (np.isfinite(a) & np.isfinite(b)).all(1) & (np.minimum(a, b)[:, 2:4] > 0).all(1)
+    return np.where(is_box, _overlaps_bev(a, b), 0)
+
+
+def boxes_overlap_bev(boxes_a: np.ndarray, boxes_b: np.ndarray) -> np.ndarray:
+    a, b = (each[:, [0, 1, 3, 4, 6]] for each in map(at_least_float32, (boxes_a, boxes_b)))
+    return _of_all_pairs(a, b, _overlaps_of_finite, a.dtype)

@@ -1,0 +1,125 @@
+"""Which boxes remain of those that overlap: non-maximum suppression (NMS)."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import numpy as np
+
+from mluop_omp._definitions._precision import at_least_float32
+from mluop_omp._definitions.boxes import box_iou_rotated, boxes_overlap_bev
+
+# IoUs of one box with others.
+Ious = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _descending(scores: np.ndarray) -> np.ndarray:
+    """Returns the order of scores: NaN first; of equal scores, the lower index first."""
+    return np.lexsort((-scores, ~np.isnan(scores)))
+
+
+@np.errstate(all="ignore")
+def _kept(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, ious_of: Ious) -> np.ndarray:
+    boxes, scores = map(at_least_float32, (boxes, scores))
+    threshold, remaining, kept = boxes.dtype.type(iou_threshold), _descending(scores), []
+    while len(remaining):
+        best, remaining = remaining[:1], remaining[1:]
+        ious = ious_of(boxes[best], boxes[remaining]).astype(boxes.dtype)
+        remaining = remaining[~(ious > threshold)]
+        kept.append(best[0])
+    return np.array(kept, np.int32)
+
+
+@np.errstate(all="ignore")
+def _ious_of_corners(a: np.ndarray, b: np.ndarray, offset: int) -> np.ndarray:
+    """Returns the IoUs of rectangles (x1, y1, x2, y2, ...)."""
+    number = a.dtype.type
+    shared = np.minimum(a[..., 2:4], b[..., 2:4]) - np.maximum(a[..., :2], b[..., :2])
+    shared = np.maximum(shared + number(offset), 0).prod(-1)
+    sides = [each[..., 2:4] - each[..., :2] + number(offset) for each in (a, b)]
+    # A rectangle without width or height shares nothing: any area avoids 0 / 0.
+    areas = [np.where((each <= 0).any(-1), number(1), each.prod(-1)) for each in sides]
+    return shared / (areas[0] + areas[1] - shared)
+
+
+def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int = 0) -> np.ndarray:
+    return _kept(boxes, scores, iou_threshold, lambda a, b: _ious_of_corners(a, b, offset))
+
+
+def nms_rotated(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    return _kept(boxes[:, :5], scores, iou_threshold, lambda a, b: box_iou_rotated(a, b)[0])
+
+
+def _ious_of_areas(a: np.ndarray, b: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    areas = a[:, 3] * a[:, 4] + b[:, 3] * b[:, 4]
+    return shared / np.fmax(areas - shared, shared.dtype.type(1e-8))
+
+
+def nms3d(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    def ious_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return _ious_of_areas(a, b, boxes_overlap_bev(a, b)[0])
+
+    return _kept(boxes, scores, iou_threshold, ious_of)
+
+
+def nms3d_normal(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    def ious_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        low, high = (
+            [f(each[:, :2], each[:, 3:5] / 2) for each in (a, b)] for f in (np.subtract, np.add)
+        )
+        shared = np.maximum(np.minimum(*high) - np.maximum(*low), 0).prod(1)
+        return _ious_of_areas(a, b, shared)
+
+    return _kept(boxes, scores, iou_threshold, ious_of)
+
+
+def _weights(ious: np.ndarray, method: str, iou_threshold: float, sigma: float) -> np.ndarray:
+    number = ious.dtype.type
+    if method == "gaussian":
+        return np.exp(-(ious * ious) / number(sigma), dtype=np.float64).astype(ious.dtype)
+    weights = np.zeros_like(ious) if method == "naive" else 1 - ious
+    return np.where(ious >= number(iou_threshold), weights, number(1))
+
+
+def soft_nms(
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    iou_threshold: float = 0.3,
+    sigma: float = 0.5,
+    min_score: float = 1e-3,
+    method: str = "linear",
+    offset: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    boxes, scores = map(at_least_float32, (boxes, scores))
+    dets = np.concatenate((boxes, scores[:, np.newaxis]), 1)
+    inds, count, k = np.arange(len(dets), dtype=np.int32), len(dets), 0
+    while k < count:
+        scores = dets[k:count, 4]
+        best = k if np.isnan(scores[0]) else k + int(np.nanargmax(scores))
+        for array in (dets, inds):
+            array[[k, best]] = array[[best, k]]
+        rest = slice(k + 1, count)
+        ious = _ious_of_corners(dets[k], dets[rest], offset)
+        dets[rest, 4] *= _weights(ious, method, iou_threshold, sigma)
+        k += 1
+        # The last box that is left takes the place of the first that is dropped, and so on.
+        dropped = dets[rest, 4] < dets.dtype.type(min_score)
+        count -= dropped.sum()
+        left = count - k
+        for array in (dets, inds):
+            tail = array[k:][left : len(dropped)][~dropped[left:]]
+            array[k:count][dropped[:left]] = tail[::-1]
+    return dets[:count], inds[:count]
+
+
+def nms_match(dets: np.ndarray, iou_threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    dets = at_least_float32(dets)
+    remaining, groups = _descending(dets[:, 4]), [np.zeros(0, np.int32)]
+    while len(remaining):
+        ious = _ious_of_corners(dets[remaining[0]], dets[remaining], 0)
+        is_member = ious >= dets.dtype.type(iou_threshold)
+        is_member[0] = True
+        groups.append(remaining[is_member])
+        remaining = remaining[~is_member]
+    sizes = np.array([len(group) for group in groups[1:]], np.int32)
+    return np.concatenate(groups).astype(np.int32), sizes

@@ -1,0 +1,359 @@
+"""Suppression of boxes that overlap one of a higher score: NMS."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Callable
+
+import numpy as np
+
+from mluop_omp._arrays import NUMPY, Arrays, Tensor, enumerator, int32
+from mluop_omp._definitions import suppression as definitions
+from mluop_omp._library import Object, bad_param, function, require
+from mluop_omp._operators._declaration import Array, Operator, Precision, operator
+from mluop_omp._operators._derivative import no_derivative
+
+__all__ = ["nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"]
+
+METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
+
+_create = function("mluOpCreateNmsDescriptor", "p")
+_set = function("mluOpSetNmsDescriptor", "piiiiffiffib")
+_nms_workspace = function("mluOpGetNmsWorkspaceSize", "ppppp")
+_nms = function("mluOpNms", "pppppppsppp")
+_nms_rotated_workspace = function("mluOpGetNmsRotatedWorkspaceSize", "ppp")
+_nms_rotated = function("mluOpNmsRotated", "pfpppppsppp")
+_nms3d_normal_workspace = function("mluOpOmpGetNms3dNormalWorkspaceSize", "ppp")
+_nms3d_normal = function("mluOpOmpNms3dNormal", "pfpppsppp")
+_soft_nms_workspace = function("mluOpOmpGetSoftNmsWorkspaceSize", "ppp")
+_soft_nms = function("mluOpOmpSoftNms", "pifffipppppsppppp")
+_nms_match_workspace = function("mluOpOmpGetNmsMatchWorkspaceSize", "ppp")
+_nms_match = function("mluOpOmpNmsMatch", "pfpppsppppp")
+
+
+def _kept(
+    arrays: Arrays,
+    count: int,
+    function: Callable[..., int],
+    arguments: tuple,
+    query: Callable[..., int],
+    *queried: Any,
+) -> Any:
+    """Calls a function that writes which of `count` boxes it keeps; returns their indices."""
+    keep, *keep_tensor = arrays.output("keep", (count,))
+    with arrays.handle() as own:
+        workspace = own.workspace(query, *queried)
+        own.call(function, *arguments, *workspace, *keep_tensor, own.number_address)
+        found = own.number.value
+    return arrays.first_rows(keep, (count,), found)
+
+
+def _any_number_of(arrays: Arrays, boxes: Any, *_: Any) -> Any:
+    """Returns the indices of the boxes kept of fake ones."""
+    with arrays.handle() as own:
+        return arrays.output("keep", (own.number.value,))[0]
+
+
+class _Descriptor(Object):
+    """The descriptor of a suppression. It is never modified, so all threads may share it."""
+
+    _destroy = function("mluOpDestroyNmsDescriptor", "p")
+
+
+@functools.lru_cache(maxsize=256)
+def _suppression(iou_threshold: float, offset: int = 0, max_output_size: int = 0) -> _Descriptor:
+    """Returns the descriptor of a suppression that yields indices, of boxes of any confidence."""
+    descriptor = _Descriptor.create(_create)
+    corners = indices = algo = hard = layout = 0
+    require(
+        _set(
+            *(descriptor, corners, indices, algo, hard, iou_threshold, 0.0, max_output_size),
+            # A confidence threshold of NaN drops no box.
+            *(math.nan, float(offset), layout, False),
+        )
+    )
+    return descriptor
+
+
+def _boxes(arrays: Arrays, boxes: Any, columns: int) -> Tensor:
+    """Requires the number of columns, by which mluOpNms selects what it computes."""
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, f"N {columns}")
+    if boxes_desc.shape[1] != columns:
+        raise bad_param(f"boxes dim 1 is {boxes_desc.shape[1]}, expected {columns}")
+    return boxes_desc, boxes_data
+
+
+@operator(definition=definitions.nms, fake=_any_number_of)
+def nms(
+    arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float, offset: int = 0
+) -> Array:
+    """Keeps the boxes that overlap no kept box of a higher score: NMS (mmcv, torchvision).
+
+    In descending order of scores, a box is kept unless its IoU, intersection over union, with a box
+    kept before exceeds the threshold. Of equal scores, the lower index comes first; NaN comes
+    before all numbers. Boxes of any score take part, also of 0, negative, -infinity and NaN.
+
+    Args:
+        boxes: float16, bfloat16, float32 or float64 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 <
+            y2. Other boxes overlap none: their IoU is 0. Boxes of all classes suppress each other:
+            shift the boxes of each class to a separate region, as batched_nms of mmcv does, in
+            float32: in float16, shifted corners above 65504 are infinite, and such a box is kept
+            and suppresses none.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+        offset: 0, or 1 if x2 and y2 are the last pixel of a box: added to each width and height.
+
+    Returns:
+        int32 [K], the indices of the kept boxes, in descending order of scores. In every run and at
+            any number of threads they equal the indices of mmcv's and torchvision's functions for
+            CPUs, which return int64, if the threshold is not negative. The IoU is computed in
+            float32, for float64 in float64; an IoU of NaN, of boxes with NaN, suppresses nothing.
+
+    Raises:
+        MluOpError: offset is neither 0 nor 1; a shape or dtype differs from the list above.
+
+    Source: mluOpNms; mmcv nms; torchvision nms.
+    """
+    boxes_desc, boxes_data = _boxes(arrays, boxes, 4)
+    scores_desc, scores_data = arrays.tensor("scores", scores)
+    N = int32("boxes dim 0", boxes_desc.shape[0])
+    suppression = _suppression(float(iou_threshold), int32("offset", offset), N)
+    return _kept(
+        *(arrays, N, _nms),
+        (suppression, boxes_desc, boxes_data, scores_desc, scores_data),
+        *(_nms_workspace, suppression, boxes_desc, scores_desc),
+    )
+
+
+@operator(definition=definitions.nms_rotated)
+def nms_rotated(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
+    """Keeps the rotated boxes that overlap no kept box of a higher score: NMS (mmcv).
+
+    In descending order of scores, a box is kept unless its `box_iou_rotated` with a box kept before
+    exceeds the threshold. Of equal scores, the lower index comes first; NaN comes before all
+    numbers. IoU and threshold are compared in the dtype of boxes.
+
+    Args:
+        boxes: float32 or float64 [N, 5]: x, y, w, h, a as in `box_iou_rotated`, which says how to
+            pass angles of the opposite direction; or [N, 6] with labels, which are not read. Boxes
+            of all classes suppress each other, also with nms_rotated(labels=...) of mmcv: shift the
+            boxes of each class to a separate region, as batched_nms of mmcv does.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the kept boxes, in descending order of scores; the same in every
+            run and at any number of threads. (nms_rotated of mmcv._ext returns int64.) mmcv's
+            kernel for CPUs also suppresses a box whose IoU equals the threshold; its kernels for
+            GPUs do not.
+
+    Raises:
+        MluOpError: dim 1 of boxes is neither 5 nor 6; a shape or dtype differs from the list above.
+
+    Source: mluOpNmsRotated; arXiv:1703.01086; mmcv nms_rotated.
+    """
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 5")
+    return _kept(
+        *(arrays, boxes_desc.shape[0], _nms_rotated),
+        (float(iou_threshold), boxes_desc, boxes_data, *arrays.tensor("scores", scores)),
+        *(_nms_rotated_workspace, boxes_desc),
+    )
+
+
+def _nms3d_of_sorted(arrays: Arrays, boxes: Array, iou_threshold: float) -> Array:
+    boxes_desc, boxes_data = _boxes(arrays, boxes, 7)
+    suppression = _suppression(float(iou_threshold))
+    return _kept(
+        *(arrays, boxes_desc.shape[0], _nms),
+        (suppression, boxes_desc, boxes_data, None, None),
+        *(_nms_workspace, suppression, boxes_desc, None),
+    )
+
+
+def _nms3d_normal_of_sorted(arrays: Arrays, boxes: Array, iou_threshold: float) -> Array:
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 7")
+    return _kept(
+        *(arrays, boxes_desc.shape[0], _nms3d_normal),
+        (float(iou_threshold), boxes_desc, boxes_data),
+        *(_nms3d_normal_workspace, boxes_desc),
+    )
+
+
+def _of_sorted(kernel: Callable[..., Any], nms: Callable[..., np.ndarray]) -> Operator:
+    """Declares what an NMS computes of boxes in descending order of scores, for adapters."""
+
+    def definition(boxes: np.ndarray, iou_threshold: float) -> np.ndarray:
+        return nms(boxes, -np.arange(len(boxes), dtype=boxes.dtype), iou_threshold)
+
+    return Operator(kernel, definition, None, Precision.SINGLE, False, None)
+
+
+nms3d_of_sorted = _of_sorted(_nms3d_of_sorted, definitions.nms3d)
+nms3d_normal_of_sorted = _of_sorted(_nms3d_normal_of_sorted, definitions.nms3d_normal)
+
+
+def _of_any_order(
+    nms_of_sorted: Callable[..., Any], arrays: Arrays, boxes: Any, scores: Any, iou_threshold: float
+) -> Any:
+    """Sorts the boxes by their scores: NaN first; of equal scores, the lower index first."""
+    N = arrays.tensor("boxes", boxes, "N 7")[0].shape[0]
+    shape = arrays.tensor("scores", scores)[0].shape
+    if shape != (N,):
+        raise bad_param(f"scores has shape {list(shape)}, expected [{N}]")
+    for name, array in (("boxes", boxes), ("scores", scores)):
+        if str(array.dtype).rpartition(".")[2] != "float32":
+            raise bad_param(f"{name} has dtype {array.dtype}, expected float32 or float64")
+    keys = arrays.to_numpy("scores", scores)
+    order = np.lexsort((-keys, ~np.isnan(keys))).astype(np.int32)
+    kept = nms_of_sorted(NUMPY, arrays.to_numpy("boxes", boxes)[order], iou_threshold)
+    return arrays.from_numpy(order[kept])
+
+
+@operator(definition=definitions.nms3d, fake=_any_number_of)
+def nms3d(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
+    """Keeps the 3-D boxes that overlap no kept box of a higher score in the ground plane (mmcv).
+
+    In descending order of scores, a box is kept unless its IoU with a box kept before exceeds the
+    threshold. Of equal scores, the lower index comes first; NaN comes before all numbers. With I
+    the `boxes_overlap_bev` of the kept box and the other one, ``IoU = I / max(dx1 dy1 + dx2 dy2 -
+    I, 1e-8)``, in the dtype of boxes.
+
+    Args:
+        boxes: float32 or float64 [N, 7]: x, y, z, dx, dy, dz, yaw as in `boxes_overlap_bev`.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the kept boxes, in descending order of scores; the same in every
+            run and at any number of threads.
+
+    Raises:
+        MluOpError: a shape or dtype differs from the list above.
+
+    Source: mluOpNms with boxes of 7 numbers; PointRCNN, arXiv:1812.04244; mmcv nms3d.
+    """
+    return _of_any_order(_nms3d_of_sorted, arrays, boxes, scores, iou_threshold)
+
+
+@operator(definition=definitions.nms3d_normal, fake=_any_number_of)
+def nms3d_normal(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
+    """Keeps the 3-D boxes that overlap no kept box of a higher score, without yaw (mmcv).
+
+    As `nms3d`, but I is the area that both rectangles share if yaw is 0: the rectangles from
+    ``(x - dx / 2, y - dy / 2)`` to ``(x + dx / 2, y + dy / 2)``, without a margin.
+
+    Args:
+        boxes: float32 or float64 [N, 7]: x, y, z, dx, dy, dz, yaw. x, y, dx and dy have one unit;
+            z, dz and yaw are not read. A box overlaps no other if dx or dy is not positive, or if a
+            corner or the area is NaN or infinite.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the kept boxes, in descending order of scores; the same in every
+            run and at any number of threads.
+
+    Raises:
+        MluOpError: a shape or dtype differs from the list above.
+
+    Source: mluOpOmpNms3dNormal; mmcv nms3d_normal.
+    """
+    return _of_any_order(_nms3d_normal_of_sorted, arrays, boxes, scores, iou_threshold)
+
+
+@operator(definition=definitions.soft_nms, derivative=no_derivative("soft_nms"))
+def soft_nms(
+    arrays: Arrays,
+    boxes: Array,
+    scores: Array,
+    iou_threshold: float = 0.3,
+    sigma: float = 0.5,
+    min_score: float = 1e-3,
+    method: str = "linear",
+    offset: int = 0,
+) -> tuple[Array, Array]:
+    """Decays the scores of boxes that overlap one of a higher score: soft NMS (mmcv).
+
+    A step chooses the box of the highest score, multiplies the score of each remaining box by a
+    weight that depends on its IoU with the chosen box, and drops boxes whose score is less than
+    min_score. The weight is
+
+    - "naive": 0 if the IoU is iou_threshold or more, else 1;
+    - "linear": 1 - IoU if the IoU is iou_threshold or more, else 1;
+    - "gaussian": exp(-IoU^2 / sigma).
+
+    Args:
+        boxes: float32 or float64 [N, 4]: x1, y1, x2, y2.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: not read by "gaussian".
+        sigma: read by "gaussian" only.
+        min_score: the first box is chosen even if its score is less.
+        method: "naive", "linear" or "gaussian".
+        offset: 1 if x2 and y2 are the last pixels of a box, 0 if its edges.
+
+    Returns:
+        dets: [K, 5], of the dtype of boxes: the boxes with their decayed scores, in the order in
+            which they are chosen.
+        inds: int32 [K], their indices. (softnms of mmcv._ext returns int64.) In float32, both have
+            the bits of mmcv's serial loop, with its order of equal scores, at any number of
+            threads; but boxes without area have an IoU of 0, where mmcv divides 0 by 0.
+
+    Raises:
+        MluOpError: method is another word; offset is neither 0 nor 1; a shape or dtype differs from
+            the list above.
+
+    Source: mluOpOmpSoftNms; arXiv:1704.04503; mmcv soft_nms.
+    """
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 4")
+    N = boxes_desc.shape[0]
+    dets, *dets_tensor = arrays.output("dets", (N, 5), boxes)
+    inds, *inds_tensor = arrays.output("inds", (N,))
+    with arrays.handle() as own:
+        own.call(
+            *(_soft_nms, enumerator("method", method, METHODS), float(iou_threshold)),
+            *(float(sigma), float(min_score), int32("offset", offset)),
+            *(boxes_desc, boxes_data, *arrays.tensor("scores", scores)),
+            *own.workspace(_soft_nms_workspace, boxes_desc),
+            *(*dets_tensor, *inds_tensor, own.number_address),
+        )
+        found = own.number.value
+    return arrays.first_rows(dets, (N, 5), found), arrays.first_rows(inds, (N,), found)
+
+
+@operator(definition=definitions.nms_match)
+def nms_match(arrays: Arrays, dets: Array, iou_threshold: float) -> tuple[Array, Array]:
+    """Groups boxes by the box that NMS keeps of them (mmcv).
+
+    In descending order of scores, a box without a group starts one, which takes each later box
+    without a group whose IoU with the first is iou_threshold or more. Of equal scores, the lower
+    index comes first; NaN comes before all numbers.
+
+    Args:
+        dets: float32 or float64 [N, 5]: x1, y1, x2, y2, score.
+        iou_threshold: of 0 or less, boxes without overlap are in one group too; NaN makes each box
+            a group.
+
+    Returns:
+        members: int32 [N], the indices of the boxes of each group, one group after the other: the
+            kept box, then the others in descending order of scores.
+        group_sizes: int32 [K], the number of boxes of each group. ``np.split(members,
+            group_sizes.cumsum()[:-1])`` is the list that mmcv returns.
+
+    Raises:
+        MluOpError: a shape or dtype differs from the list above.
+
+    Source: mluOpOmpNmsMatch; arXiv:1904.04821; mmcv nms_match.
+    """
+    dets_desc, dets_data = arrays.tensor("dets", dets, "N 5")
+    N = dets_desc.shape[0]
+    members, *members_tensor = arrays.output("members", (N,))
+    sizes, *sizes_tensor = arrays.output("group_sizes", (N,))
+    with arrays.handle() as own:
+        own.call(
+            *(_nms_match, float(iou_threshold), dets_desc, dets_data),
+            *own.workspace(_nms_match_workspace, dets_desc),
+            *(*members_tensor, *sizes_tensor, own.number_address),
+        )
+        found = own.number.value
+    return members, arrays.first_rows(sizes, (N,), found)

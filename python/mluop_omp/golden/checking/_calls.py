@@ -1,0 +1,156 @@
+"""A call of an operator: rule, arguments and results of the device, copied to the CPU."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import inspect
+from typing import Any, Callable, Union
+
+import numpy as np
+import torch
+
+from mluop_omp.golden.comparison import Comparison
+
+# Element types that the operators of mmcv and spconv widen to float32.
+HALF_TYPES = frozenset((torch.float16, torch.bfloat16))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """An operator of mmcv or spconv.
+
+    Attributes:
+        name: the name of the intercepted function.
+        ours: the function of this library, with the same arguments, for CPU tensors.
+        judge: compares the results of the device with the results of `ours`.
+        outputs: names of the arguments that the function writes.
+        results: the name of its result, or the names of the first elements of a tuple or list; the
+            other elements are not compared.
+        axes: names of the dimensions of each output.
+        widened: `ours` computes half and bfloat16 arguments in float32.
+        subtracted: arguments whose products are subtracted from the sums.
+        terms: returns the largest number of terms of a sum.
+        layout: the layout of the filters, a key of `FILTER_LAYOUTS`.
+        linear: values of arguments that make the results plain sums of products.
+        pairs: the argument with index pairs; in functions that compute them, the result.
+        sites: the result with the output sites, in functions that compute index pairs.
+    """
+
+    name: str
+    ours: Callable[..., Any]
+    judge: Callable[[Call], Findings]
+    outputs: tuple[str, ...] = ()
+    results: str | tuple[str, ...] = ()
+    axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    widened: bool = False
+    subtracted: tuple[str, ...] = ()
+    terms: Callable[[Call], int] = lambda _: 1
+    layout: str = ""
+    linear: dict[str, Any] = dataclasses.field(default_factory=dict)
+    pairs: str = ""
+    sites: str = ""
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.ours)
+
+    def bind(self, arguments: tuple, named: dict[str, Any]) -> dict[str, Any]:
+        """Returns the arguments by name. Raises TypeError if `ours` does not take them."""
+        return dict(self._signature.bind(*arguments, **named).arguments)
+
+    def call(self, arguments: dict[str, Any]) -> Any:
+        bound = inspect.BoundArguments(self._signature, collections.OrderedDict(arguments))
+        return self.ours(*bound.args, **bound.kwargs)
+
+    def collect(self, arguments: dict[str, Any], result: Any) -> dict[str, Any]:
+        """Returns outputs and results by name."""
+        outputs = {name: arguments[name] for name in self.outputs}
+        if isinstance(self.results, str):
+            return {**outputs, self.results: result}
+        return outputs | dict(zip(self.results, result if self.results else ()))
+
+
+# The difference of an output.
+Difference = Union[Comparison, str]
+
+
+@dataclasses.dataclass
+class Findings:
+    """The findings of a judge.
+
+    Attributes:
+        differences: the differences of wrong outputs, by name.
+        notes: what reproduces or explains them.
+        rounding: the number of elements that differ only because rounding decides; they are right.
+    """
+
+    differences: dict[str, Difference] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    rounding: int = 0
+
+    def add(self, name: str, difference: Difference | None) -> None:
+        if difference is not None:
+            self.differences[name] = difference
+
+
+@dataclasses.dataclass
+class Call:
+    """A call on the CPU.
+
+    Attributes:
+        rule: the rule of the operator.
+        given: arguments by name, as they were before the call.
+        found: outputs and results of the device, by name.
+        rtol, atol: the tolerance given by the user.
+    """
+
+    rule: Rule
+    given: dict[str, Any]
+    found: dict[str, Any]
+    rtol: float | None = None
+    atol: float | None = None
+
+    @functools.cached_property
+    def expected(self) -> dict[str, Any]:
+        return self.compute()
+
+    def compute(self, absolute: bool = False, **changes: Any) -> dict[str, Any]:
+        """Returns the outputs and results of `ours`.
+
+        absolute: sums the absolute values of all products. changes: arguments to replace."""
+        arguments = {**self.given, **changes, **(self.rule.linear if absolute else {})}
+        for name in self.rule.outputs:
+            arguments[name] = arguments[name].clone()
+        for name, value in arguments.items():
+            if isinstance(value, torch.Tensor) and value.is_floating_point():
+                if self.rule.widened and value.dtype in HALF_TYPES:
+                    value = value.float()
+                if absolute:
+                    value = -value.abs() if name in self.rule.subtracted else value.abs()
+                arguments[name] = value
+        result = self.rule.call(dict(arguments))
+        values = self.rule.collect(arguments, result)
+        return {name: abs(value) for name, value in values.items()} if absolute else values
+
+
+class Copies:
+    """Copies values to the CPU and counts the bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            copy = value.detach().to("cpu", copy=True)
+            self.bytes += copy.numel() * copy.element_size()
+            return copy
+        if isinstance(value, np.ndarray):
+            self.bytes += value.nbytes
+            return value.copy()
+        if type(value) in (list, tuple):
+            return type(value)(map(self.of, value))
+        if type(value) is dict:
+            return {name: self.of(each) for name, each in value.items()}
+        return value

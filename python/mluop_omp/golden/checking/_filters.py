@@ -1,0 +1,54 @@
+"""Finds filter layouts and orders of offsets that reproduce a wrong convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import torch
+from torch import Tensor
+
+from mluop_omp._library import MluOpError
+from mluop_omp.golden.checking._calls import Call
+from mluop_omp.golden.filters import FILTER_LAYOUTS, convert_filters
+
+
+def reproducing_filters(
+    call: Call, reproduces: Callable[[Call, dict[str, Any]], bool]
+) -> list[str]:
+    """Returns a line with a reading of the filters that gives the result of the device, if any."""
+    for text, filters in _readings(call.given["filters"], call.rule.layout):
+        if reproduces(call, {"filters": filters}):
+            return [f"reproduced by {text}"]
+    return []
+
+
+def _readings(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
+    """Yields other readings of the same memory, each distinct tensor once."""
+    seen = [filters]
+    for reversed_offsets in (True, False):
+        for name, reading in _of_layouts(filters, layout):
+            text = [] if name == layout else [f"filters that are read as {name}"]
+            if reversed_offsets:
+                reading = reading.flip(_kernel_axes(reading, layout))
+                text.append(f"{'' if text else 'filters with '}the offsets reversed")
+            if not any(torch.equal(reading, other) for other in seen):
+                seen.append(reading)
+                yield " and ".join(text), reading
+
+
+def _of_layouts(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
+    yield layout, filters
+    kernel = [filters.shape[axis] for axis in _kernel_axes(filters, layout)]
+    for name in FILTER_LAYOUTS:
+        try:
+            shape = convert_filters(filters, layout, name).shape
+            sizes = {"kernel_size": kernel[::-1]} if len(shape) < filters.dim() else {}
+            yield name, convert_filters(filters.reshape(shape), name, layout, **sizes)
+        except MluOpError:  # This layout has no such kernel.
+            continue
+
+
+def _kernel_axes(filters: Tensor, layout: str) -> list[int]:
+    first = 1 if layout == "KRSC" else 0
+    return list(range(first, first + filters.dim() - 2))

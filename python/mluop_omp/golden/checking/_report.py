@@ -1,0 +1,137 @@
+"""The report of a check."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mluop_omp.golden._text import counted, labeled, table
+from mluop_omp.golden.comparison import Comparison
+
+# Verdicts of a call, and the ones of a call that is right.
+EQUAL, ROUNDING, DIFFERS, UNCHECKED = "equal", "rounding", "differs", "not checked"
+CHECKED = EQUAL, ROUNDING
+
+
+@dataclasses.dataclass
+class CheckedCall:
+    """A call of an operator.
+
+    Attributes:
+        number: the position in the order of all calls, counted from 0.
+        operator: the name of the function.
+        module: the innermost running module, with its class; "" outside of modules.
+        caller: the "file:line" outside of the libraries. Module and caller of a gradient are the
+            ones of its forward call.
+        tensors: type and dimensions of the tensor arguments, by name.
+        verdict: "equal"; "rounding", equal except for choices that rounding decides; "differs";
+            "not checked".
+        differences: a `Comparison` or a text for each wrong output.
+        notes: what reproduces or explains the differences, or why the call is not checked.
+        case: the file of the operator case, "" if none was written.
+    """
+
+    number: int
+    operator: str
+    module: str
+    caller: str
+    tensors: dict[str, tuple[str, tuple[int, ...]]] = dataclasses.field(default_factory=dict)
+    verdict: str = UNCHECKED
+    differences: dict[str, Comparison | str] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    case: str = ""
+
+    @property
+    def site(self) -> tuple[str, str, str]:
+        return self.operator, self.module, self.caller
+
+    def __str__(self) -> str:
+        place = "".join(f", {each}" for each in (self.module, self.caller) if each)
+        tensors = (f"{name} {dtype} {list(shape)}" for name, (dtype, shape) in self.tensors.items())
+        lines = [f"{self.operator}, call {self.number}{place}: {self.verdict}"]
+        lines += [f"  {', '.join(tensors)}", *(f"  {note}" for note in self.notes)]
+        for name, difference in self.differences.items():
+            lines += labeled(f"  {name}", difference)
+        if self.case:
+            lines.append(f"  case: {self.case}")
+        return "\n".join(lines)
+
+
+class CheckFailure(RuntimeError):
+    """A call with a wrong output.
+
+    Attributes:
+        call: the `CheckedCall` that failed.
+    """
+
+    def __init__(self, call: CheckedCall) -> None:
+        super().__init__(str(call))
+        self.call = call
+
+
+def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int) -> str:
+    sites: dict[tuple[str, str, str], list[CheckedCall]] = {}
+    for call in calls:
+        sites.setdefault(call.site, []).append(call)
+    failures = [call for call in calls if call.verdict == DIFFERS]
+    lines = [_verdict(calls, failures), f"copied to the CPU: {_size(copied_bytes)}"]
+    if own:
+        lines.append(f"computed by mluop_omp itself, not checked: {counted(own, 'call')}")
+    if sites:
+        lines += ["", *_table(sites.values())]
+    for of_site in sites.values():
+        noted = [call for call in of_site if call.verdict == DIFFERS]
+        noted += [call for call in of_site if call.verdict == UNCHECKED]
+        if noted:
+            lines += ["", str(noted[0])]
+    return "\n".join(lines)
+
+
+def _verdict(calls: Sequence[CheckedCall], failures: Sequence[CheckedCall]) -> str:
+    count = counted(len(calls), "call")
+    if failures:
+        first = failures[0]
+        place = f" in {first.module}" if first.module else ""
+        return f"differ: {len(failures)} of {count}, first {first.operator}{place}"
+    unchecked = sum(call.verdict == UNCHECKED for call in calls)
+    if not calls:
+        return "nothing was checked: no operator was called"
+    if unchecked == len(calls):
+        return f"nothing was checked: none of {count}"
+    if unchecked:
+        return f"not all was checked: {len(calls) - unchecked} of {count} agree"
+    return f"equal: {count}"
+
+
+def _table(sites: Iterable[list[CheckedCall]]) -> list[str]:
+    rows = [("calls", "verdict", "operator", "module", "caller", "shapes")]
+    for calls in sites:
+        verdicts = [call.verdict for call in calls]
+        # The worst verdict and the number of calls with it.
+        worst = next(v for v in (DIFFERS, UNCHECKED, ROUNDING, EQUAL) if v in verdicts)
+        count = verdicts.count(worst)
+        verdict = worst if count == len(calls) else f"{worst}: {count}"
+        shown = next(call for call in calls if call.verdict == worst)
+        shapes = ("x".join(map(str, shape)) for _, shape in shown.tensors.values())
+        place = (shown.operator, shown.module, shown.caller)
+        rows.append((str(len(calls)), verdict, *place, ", ".join(shapes)))
+    return table(rows, "><<<<<")
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+
+
+def tensors_of(arguments: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Returns type and dimensions of the tensors among the arguments."""
+    tensors = ((n, v) for n, v in arguments.items() if hasattr(v, "dtype") and hasattr(v, "shape"))
+    return {
+        name: (str(each.dtype).removeprefix("torch."), tuple(map(int, each.shape)))
+        for name, each in tensors
+    }

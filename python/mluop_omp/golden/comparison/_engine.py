@@ -1,0 +1,139 @@
+"""Calls mluOpOmpCompare, which compares two dense tensors of one shape."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mluop_omp import _arrays, _library
+from mluop_omp._library import functions, require
+from mluop_omp.golden.comparison._criteria import Options, Tolerance
+from mluop_omp.golden.comparison._values import Tensor
+
+_ULP_BUCKETS = 35
+# Dimensions of a descriptor. Tensors with more dimensions merge their first ones.
+_MAX_DIMENSIONS = 8
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_double) for name in ("rtol", "atol", "rms_atol")),
+        *((name, ctypes.c_int) for name in ("bits", "nan_payloads")),
+        ("epsilon", ctypes.c_double),
+        ("worst", ctypes.c_int),
+        ("axes", ctypes.POINTER(ctypes.c_char_p)),
+    ]
+
+
+class _Difference(ctypes.Structure):
+    _fields_ = [
+        *(
+            (name, ctypes.c_int64)
+            for name in (
+                *("elements", "differing", "wrong", "above", "below"),
+                *("found_nan", "expected_nan", "found_inf", "expected_inf"),
+                *("special_mismatches", "overflowed", "flushed"),
+            )
+        ),
+        *(
+            (name, ctypes.c_double)
+            for name in (
+                *("diff1", "diff2", "diff3_relative", "diff3_absolute"),
+                *("max_relative", "max_absolute", "mean_magnitude", "rms", "atol"),
+                *("cosine", "pcc", "factor", "factor_residual"),
+            )
+        ),
+        ("max_ulp", ctypes.c_int64),
+        ("ulp_histogram", ctypes.c_int64 * _ULP_BUCKETS),
+    ]
+
+
+class _WrongElement(ctypes.Structure):
+    _fields_ = [
+        ("index", ctypes.c_int64),
+        *((name, ctypes.c_double) for name in ("expected", "found", "absolute", "relative")),
+    ]
+
+
+class _Comparison(_library.Object):
+    _destroy = functions.mluOpOmpDestroyComparison
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """The result of the library. Indices of the worst elements are linear."""
+
+    figures: dict[str, Any]
+    worst: list[tuple[int, float, float, float, float]]
+    pattern: str
+
+
+def difference(
+    found: Tensor,
+    expected: Tensor,
+    tolerance: Tolerance,
+    *,
+    bits: bool = False,
+    worst: int = 0,
+    pattern: bool = True,
+    axes: Sequence[str] | None = None,
+) -> Difference:
+    """Compares two tensors of one shape. bits: an element is wrong if its bits differ."""
+    shape = found.shape or (1,)
+    surplus = len(shape) - _MAX_DIMENSIONS
+    if surplus > 0:
+        shape = (math.prod(shape[: surplus + 1]), *shape[surplus + 1 :])
+    names = axes if axes is not None and len(axes) == len(shape) else None
+    # With `worst` 0 the library does not search for a pattern.
+    options = _Options(
+        *dataclasses.astuple(tolerance), bits=bits, worst=max(worst, 1) if pattern else 0
+    )
+    if names is not None:
+        options.axes = (ctypes.c_char_p * len(shape))(*(name.encode() for name in names))
+    arrays = [np.require(tensor.array, requirements=["C", "A"]) for tensor in (found, expected)]
+    with _library.handle() as handle:
+        tensors = []
+        for tensor, array in zip((found, expected), arrays):
+            descriptor = _arrays.describe(_arrays.ARRAY, _arrays.DTYPES[tensor.dtype], shape)
+            tensors += [descriptor, array.ctypes.data]
+        comparison = _Comparison.create(
+            lambda created: functions.mluOpOmpCompare(
+                handle.pointer, *tensors, ctypes.byref(options), created
+            )
+        )
+    return Difference(
+        _figures(comparison),
+        _worst(comparison, worst),
+        functions.mluOpOmpGetComparisonPattern(comparison).decode(),
+    )
+
+
+def count_wrong(found: Tensor, expected: Tensor, options: Options) -> int:
+    """Returns the number of wrong elements of tensors of one shape."""
+    tolerance = options.tolerance(found, expected)
+    return difference(found, expected, tolerance, pattern=False).figures["wrong"]
+
+
+def _figures(comparison: _Comparison) -> dict[str, Any]:
+    figures = _Difference()
+    require(functions.mluOpOmpGetDifference(comparison, ctypes.byref(figures)))
+    values = {name: getattr(figures, name) for name, _ in _Difference._fields_}
+    return {**values, "ulp_histogram": list(figures.ulp_histogram)}
+
+
+def _worst(comparison: _Comparison, capacity: int) -> list[tuple]:
+    elements, count = (_WrongElement * max(capacity, 1))(), ctypes.c_int()
+    require(
+        functions.mluOpOmpGetWrongElements(
+            comparison, capacity, ctypes.byref(elements), ctypes.byref(count)
+        )
+    )
+    return [
+        tuple(getattr(element, name) for name, _ in _WrongElement._fields_)
+        for element in elements[: count.value]
+    ]

@@ -1,0 +1,86 @@
+"""Comparison of values of any kind, containers included."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable
+
+from mluop_omp._library import MluOpError
+from mluop_omp.golden._progress import track
+from mluop_omp.golden.comparison import _tensors
+from mluop_omp.golden.comparison._criteria import Options
+from mluop_omp.golden.comparison._data import Operands
+from mluop_omp.golden.comparison._result import Comparison
+from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
+
+# Largest nesting of containers; a deeper one most likely contains itself.
+_MAX_DEPTH = 64
+
+
+def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) -> Comparison:
+    """Raises ValueError or TypeError if the two cannot be compared."""
+    operands = Operands(found, expected, options.axes)
+    found, expected = convert(found), convert(expected)
+    if isinstance(found, dict) and isinstance(expected, dict):
+        if depth == _MAX_DEPTH:
+            raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")
+        result = _compare_dicts(found, expected, options, depth)
+        if depth == 0 and result.equal and result.compared == 0:
+            error = "nothing was compared: neither contains a tensor"
+            return dataclasses.replace(result, equal=False, error=error)
+        return result
+    compare = _COMPARISONS.get((type(found), type(expected)))
+    if compare is not None:
+        result = compare(found, expected, options)
+        return result if result.equal else dataclasses.replace(result, _operands=operands)
+    kinds = _kind(found), _kind(expected)
+    if kinds[0] != kinds[1] or isinstance(found, (dict, Tensor, Sparse)):
+        raise ValueError(f"found is {kinds[0]}, expected is {kinds[1]}")
+    equal = bool(found == expected)
+    note = "" if equal else f"found {_short(found)}, expected {_short(expected)}"
+    return Comparison(equal, kind="other", notes=(note,) if note else ())
+
+
+_COMPARISONS: dict[tuple[type, type], Callable[[Any, Any, Options], Comparison]] = {
+    (Tensor, Tensor): _tensors.compare_dense,
+    (Sparse, Sparse): _tensors.compare_sparse,
+    (Sparse, Tensor): _tensors.compare_with_dense,
+    (Tensor, Sparse): _tensors.compare_with_dense,
+}
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a container"
+    if isinstance(value, (Tensor, Sparse)):
+        return str(value)
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _compare_dicts(found: dict, expected: dict, options: Options, depth: int) -> Comparison:
+    missing = sorted(expected.keys() - found.keys(), key=_natural)
+    extra = sorted(found.keys() - expected.keys(), key=_natural)
+    children = {}
+    common = sorted(found.keys() & expected.keys(), key=_natural)
+    for name in track(common, "comparing"):
+        try:
+            children[name] = compare_values(found[name], expected[name], options, depth + 1)
+        except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
+            children[name] = Comparison(False, kind="error", error=str(error) or "out of memory")
+    return Comparison(
+        equal=not missing and not extra and all(children.values()),
+        kind="nested",
+        children=children,
+        missing=tuple(missing),
+        extra=tuple(extra),
+    )
+
+
+def _natural(name: str) -> tuple[int, str]:
+    """Sort key: positions in lists as numbers, all other names as text."""
+    return (int(name), name) if name.isdecimal() and len(name) < 19 else (10**19, name)

@@ -1,0 +1,148 @@
+"""Functions that record the calls of the modules of a PyTorch model in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from mluop_omp import _requirements
+from mluop_omp.golden.comparison._criteria import check_integer
+from mluop_omp.golden.runs import _sampling
+from mluop_omp.golden.runs._writer import RunWriter
+
+if TYPE_CHECKING:
+    import torch
+
+_MAX_BYTES = 2**30
+
+
+def record(
+    model: torch.nn.Module,
+    inputs: Any,
+    path: str | os.PathLike[str],
+    *,
+    gradients: bool = False,
+    loss: Callable[[Any], torch.Tensor] | None = None,
+    state: bool = True,
+    modules: str | None = None,
+    max_bytes: int = _MAX_BYTES,
+    seed: int = 0,
+) -> Any:
+    """Runs a model and records the calls of all its modules, as `recording` does.
+
+    Args:
+        model: runs in its current mode, on its device, under the caller's torch.no_grad and
+            torch.autocast.
+        inputs: the arguments of the model: a tuple of positional arguments, a dict of named
+            arguments, or the only argument.
+        path: the file to write.
+        gradients: also records the gradients of the loss. The `grad` of parameters is neither read
+            nor changed.
+        loss: a function of the outputs that returns a scalar; None: the sum of all floating-point
+            outputs that require a gradient.
+        state, modules, max_bytes, seed: see `recording`.
+
+    Returns:
+        The outputs of the model.
+
+    Raises:
+        ValueError: as `recording` does; no output requires a gradient.
+        TypeError, OSError: as `recording` does.
+
+    Source: docs/record.md defines the file.
+    """
+    if loss is not None and not callable(loss):
+        raise TypeError(f"loss is {loss!r}, expected a function of the outputs")
+    args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
+    kwargs = inputs if isinstance(inputs, dict) else {}
+    options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
+    with recording(model, path, gradients=gradients, **options):
+        outputs = model(*args, **kwargs)
+        if gradients:
+            from mluop_omp.golden.runs._recorder import differentiate
+
+            differentiate(model, inputs, outputs if loss is None else loss(outputs))
+    return outputs
+
+
+@contextlib.contextmanager
+def recording(
+    model: torch.nn.Module,
+    path: str | os.PathLike[str],
+    *,
+    gradients: bool = False,
+    state: bool = True,
+    modules: str | None = None,
+    max_bytes: int = _MAX_BYTES,
+    seed: int = 0,
+) -> Iterator[None]:
+    """Records the inputs and outputs of the modules of a model that are called in the block.
+
+    Modules, inputs and results are unchanged. The file is a zip file of .npy files and JSON with
+    the values at the time of each call; equal runs give equal files. An earlier file of the same
+    name is replaced at the end of the block, and stays if the block raises an exception. Tensors
+    are copied to the host one at a time.
+
+    Hooks record calls from any thread of the modules that exist at the beginning of the block.
+    Modules of torch.jit have no hooks. Calls that torch.utils.checkpoint repeats are recorded once.
+
+    Args:
+        model: a torch.nn.Module. A module with several names is recorded under the first.
+        path: the file to write.
+        gradients: also records the gradients of parameters, inputs and outputs that backward passes
+            in the block compute.
+        state: also records parameters and buffers as they are when a module is first called.
+        modules: a regular expression that matches the whole names of the modules to record, such as
+            r"backbone\\..*"; None: all. The name of the model is "".
+        max_bytes: the largest size of the file. A tensor larger than its share of the remaining
+            bytes is sampled.
+        seed: selects the samples, 0 to 2^64 - 1. Runs with the same seed sample the same elements
+            of a tensor, and the same sites of a sparse tensor whatever the order of its rows; the
+            smaller of two samples is contained in the larger.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        TypeError: model is not a torch.nn.Module; a tensor is one of torch.func or torch.vmap.
+        ValueError: a module is compiled by torch.compile; modules is not a regular expression, or
+            matches no module, or only modules of torch.jit; seed or max_bytes is not an integer in
+            its range; max_bytes is less than what the descriptions of the calls take.
+        OSError: the file cannot be written.
+        ImportError: PyTorch is not installed.
+
+    Source: docs/record.md defines the file.
+    """
+    _requirements.require("torch")
+    import torch
+
+    from mluop_omp.golden.runs._recorder import Recorder, require_eager
+
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
+    seed = check_integer("seed", seed, 0, _sampling.SEEDS - 1)
+    max_bytes = check_integer("max_bytes", max_bytes, 0, sys.maxsize)
+    require_eager(model)
+    # For each module one output and one input that no other module returns, and their gradients.
+    count = 2 * len(list(model.modules()))
+    parameters, buffers = len(list(model.parameters())), len(list(model.buffers()))
+    count += (count + parameters if gradients else 0) + (parameters + buffers if state else 0)
+    writer = RunWriter(Path(path), type(model).__qualname__, seed, max_bytes, count)
+    try:
+        options = {"state": state, "gradients": gradients, "modules": modules}
+        recorder = Recorder(model, writer, **options)
+        try:
+            recorder.install()
+            yield
+        finally:
+            recorder.remove()
+        if recorder.failure is not None:
+            raise recorder.failure
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise

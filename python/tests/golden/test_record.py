@@ -1,0 +1,836 @@
+"""Recorded runs of models, and the first module that differs."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import dataclasses
+import errno
+import importlib
+import json
+import os
+import zipfile
+
+import cases
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="requires PyTorch")
+from torch import nn  # noqa: E402
+
+import mluop_omp.torch as mt  # noqa: E402
+from mluop_omp import Run, compare, compare_runs, record, recording  # noqa: E402
+from mluop_omp.golden.runs import _sampling  # noqa: E402
+
+
+@dataclasses.dataclass
+class Boxes:
+    tensor: torch.Tensor
+    names: tuple
+
+
+class Sample:
+    """Has tensors in attributes, like the samples of mmdetection3d."""
+
+    def __init__(self, boxes):
+        self._pred, self.itself = boxes, self
+
+
+class Head(nn.Module):
+    def forward(self, x, *, scale=1.0):
+        pooled = x.mean((2, 3)) * scale
+        return pooled, {"max": x.amax((2, 3)), "none": None, "n": 3}, Boxes(pooled[:, :2], ("a",))
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.act = nn.ReLU(inplace=True)
+        self.shared = nn.Conv2d(8, 8, 1)
+
+    def forward(self, x):
+        x = self.act(self.conv(x))
+        return self.shared(self.shared(x)) * 2
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head, self.last = Encoder(), Head(), nn.Linear(8, 4)
+
+    def forward(self, x):
+        pooled, extra, boxes = self.head(self.encoder(x), scale=0.5)
+        return Sample(self.last(pooled)), extra
+
+
+class SparseNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = mt.SubMConv3d(4, 8, 3, indice_key="a")
+        self.second = mt.SparseConv3d(8, 6, 3, 2, 1)
+        self.third = mt.SubMConv3d(6, 5, 3)
+
+    def forward(self, x):
+        return self.third(self.second(self.first(x)))
+
+
+def spoiled(model, name, defect):
+    """Returns a copy whose module of this name has a defect."""
+    model = copy.deepcopy(model)
+    model.get_submodule(name).register_forward_hook(lambda module, args, output: defect(output))
+    return model
+
+
+def add(channel, value):
+    """A defect of a channel."""
+
+    def defect(output):
+        features = output if isinstance(output, torch.Tensor) else output.features
+        changed = features.clone()
+        changed[:, channel] += value
+        return changed if features is output else output.replace_feature(changed)
+
+    return defect
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return Net()
+
+
+@pytest.fixture
+def image():
+    return torch.rand(2, 3, 6, 5, generator=cases.generator())
+
+
+def sparse_input(order=None, library=None, sites=40):
+    indices, features = cases.sites(sites, 2, (8, 8, 8)), cases.floats(sites, 4)
+    if order is not None:
+        indices, features = indices[order], features[order]
+    if library is None:
+        return mt.SparseTensor(features, indices, (8, 8, 8), 2)
+    return library.SparseConvTensor(features, indices, [8, 8, 8], 2)
+
+
+def both(tmp_path, found, expected, inputs, **options):
+    """Records two models, and compares the runs."""
+    inputs = inputs if isinstance(inputs, list) else [inputs, inputs]
+    for name, model, values in zip(("found", "expected"), (found, expected), inputs):
+        record(model, values, tmp_path / f"{name}.npz", **options)
+    return compare_runs(tmp_path / "found.npz", tmp_path / "expected.npz")
+
+
+def hooks_of(model):
+    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules())
+
+
+def test_calls_are_recorded_in_the_order_in_which_they_return(model, image, tmp_path):
+    output = record(model, image, tmp_path / "run.npz")
+    expected = model(image)
+    assert torch.equal(output[0]._pred, expected[0]._pred)
+    with Run(tmp_path / "run.npz") as run:
+        names = ["encoder.conv", "encoder.act", "encoder.shared", "encoder.shared", "encoder"]
+        assert [call.module for call in run.calls] == [*names, "head", "last", ""]
+        assert [call.number for call in run.calls] == [0, 0, 0, 1, 0, 0, 0, 0]
+        conv, act, first, second, encoder, head, last, whole = run.calls
+        # The input of the in-place module is the output of the convolution, before it is changed.
+        assert act.inputs["0"] == conv.outputs[""]
+        assert (run.array(conv.outputs[""].tensor) < 0).any()
+        assert run.array(act.outputs[""].tensor).min() == 0
+        assert second.inputs["0"] == first.outputs[""]
+        assert list(head.inputs) == ["0", "scale"] and run.array(head.inputs["scale"].tensor) == 0.5
+        assert list(head.outputs) == ["0", "1.max", "1.n", "2.tensor"]
+        assert list(whole.outputs) == ["0._pred", "1.max", "1.n"]
+        assert head.kind == "test_record.Head" and run.model == "Net"
+    assert hooks_of(model) == 0
+
+
+def test_the_file_is_read_with_numpy_alone(image, tmp_path):
+    record(nn.Conv2d(3, 2, 1).bfloat16(), image.bfloat16(), tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as file:
+        description = json.loads(file["run.json"])
+        (call,) = description["calls"]
+        tensors = {each["name"]: each for each in description["tensors"]}
+        name = call["inputs"][0]["tensor"]
+        assert tensors[name] == {"name": name, "dtype": "bfloat16", "shape": [2, 3, 6, 5]}
+        widened = (file[name].astype(np.uint32) << 16).view(np.float32)
+        assert (widened == image.bfloat16().float().numpy()).all()
+
+
+ELEMENTS = ("float16", "int64", "bool", "complex64", "complex32", "float8_e5m2", "uint8")
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_element_types_are_recorded_without_loss(dtype, tmp_path):
+    tensor = torch.arange(6).view(2, 3).to(getattr(torch, dtype))
+    record(nn.Identity(), tensor.t(), tmp_path / "run.npz")
+    with Run(tmp_path / "run.npz") as run:
+        (recorded,) = run.tensors.values()
+        assert recorded.dtype == dtype
+        array = run.array(recorded.name)
+    assert (array == tensor.t().to(torch.complex64).numpy()).all()
+
+
+class Kinds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.script = torch.jit.script(nn.Linear(4, 4))
+        self.embedding = nn.Embedding(9, 4, sparse=True)
+
+    def forward(self, x):
+        x = self.script(x) + self.embedding(torch.tensor([1, 2, 1]))
+        sparse = torch.eye(4).to_sparse()
+        quantized = torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)
+        nested = torch.nested.nested_tensor([x, x[:1]])
+        mirrored = torch._neg_view(x.detach()), x.detach().to(torch.complex64).conj()
+        return {"x": x, "coo": sparse, "csr": sparse.to_sparse_csr(), "quantized": quantized} | {
+            "nested": nested, "mirrored": mirrored, "meta": x.to("meta"), "list": [1, 2.5]
+        }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")  # of prototypes and what is deprecated
+def test_tensors_of_any_kind(tmp_path):
+    model, x = Kinds(), torch.ones(3, 4)
+    output = record(model, x, tmp_path / "run.npz", gradients=True, loss=lambda out: out["x"].sum())
+    with Run(tmp_path / "run.npz") as run:
+        embedding, whole = run.calls
+        assert (embedding.module, whole.module) == ("embedding", "")
+        outputs = {p: each for p, each in whole.outputs.items() if p != "meta"}
+        arrays = {path: run.array(each.tensor) for path, each in outputs.items()}
+        meta = run.tensors[whole.outputs["meta"].tensor]
+        assert whole.outputs["coo"].indices and not meta.has_values
+        np.testing.assert_array_equal(arrays["csr"], np.eye(4))
+        np.testing.assert_array_equal(arrays["quantized"], output["quantized"].dequantize())
+        np.testing.assert_array_equal(arrays["nested.1"], output["x"][:1].detach())
+        np.testing.assert_array_equal(arrays["mirrored.0"], -output["x"].detach())
+        np.testing.assert_array_equal(arrays["mirrored.1"], output["x"].detach())
+        np.testing.assert_array_equal(arrays["list"], [1, 2.5])
+        weight = next(g for g in run.gradients if g.parameter == "embedding.weight")
+        np.testing.assert_array_equal(run.array(weight.value.tensor)[:3, 0], [0, 2, 1])
+    assert "recorded without its elements" in str(compare_runs(*2 * [tmp_path / "run.npz"]))
+
+
+DEFECTS = {"encoder.conv": 1.0, "encoder.shared": 1.0, "last": 0.5}
+
+
+@pytest.mark.parametrize("name", list(DEFECTS))
+def test_the_first_difference_is_the_spoiled_module(name, model, image, tmp_path):
+    result = both(tmp_path, spoiled(model, name, add(2, DEFECTS[name])), model, image)
+    assert not result
+    assert result.first.call.module == name and result.first.call.number == 0
+    text = str(result)
+    assert text.startswith(f"first difference: {name} (")
+    comparison = result.first.outputs[""]
+    assert comparison.pattern and {each.index[1] for each in comparison.worst} == {2}
+    assert sum(each.inputs_agree for each in result.differences) > 1  # the modules that contain it
+    assert f"contain {name}" in text
+
+
+def test_parameters_and_buffers_of_the_first_difference_are_compared(image, tmp_path):
+    model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)).eval()
+    loaded = copy.deepcopy(model)
+    loaded[1].running_mean[2] += 1
+    result = both(tmp_path, loaded, model, image)
+    assert result.first.call.module == "1" and list(result.first.state) == ["running_mean"]
+    assert "  running_mean: differ" in str(result) and result.first.compared_state == 5
+    result = both(tmp_path, spoiled(model, "1", add(2, 1.0)), model, image)
+    assert "parameters and buffers agree: 5 tensors" in str(result)
+    assert not both(tmp_path, loaded, model, image, state=False).first.state
+
+
+def test_a_later_module_that_differs_more_is_not_the_first(model, image, tmp_path):
+    found = spoiled(spoiled(model, "encoder.conv", add(1, 0.01)), "last", add(0, 1e6))
+    result = both(tmp_path, found, model, image)
+    assert result.first.call.module == "encoder.conv"
+
+
+def test_code_between_modules_is_that_of_the_module_around_them(model, image, tmp_path):
+    found = copy.deepcopy(model)
+    forward = found.encoder.forward
+    found.encoder.forward = lambda x: forward(x) * 1.5
+    assert both(tmp_path, found, model, image).first.call.module == "encoder"
+
+    class Scaled(Net):
+        def forward(self, x):
+            pooled, extra, boxes = self.head(self.encoder(x) + 1, scale=0.5)
+            return Sample(self.last(pooled)), extra
+
+    found = copy.deepcopy(model)
+    found.__class__ = Scaled
+    result = both(tmp_path, found, model, image)
+    assert result.first.call.module == "" and result.first_input == "input 0 of head (Head)"
+    assert "first difference: (model) (Net)" in str(result)
+
+
+def test_equal_runs_are_equal_files(model, image, tmp_path):
+    assert both(tmp_path, model, copy.deepcopy(model), image)
+    files = [(tmp_path / f"{name}.npz").read_bytes() for name in ("found", "expected")]
+    assert files[0] == files[1]
+
+
+class Returns(nn.Module):
+    def __init__(self, result):
+        super().__init__()
+        self.scale, self.result = nn.Parameter(torch.ones(1)), result
+
+    def forward(self, x):
+        return self.result(x * self.scale)
+
+
+def test_structures_that_differ(image, tmp_path):
+    pair = Returns(lambda x: (x, x + 1)), Returns(lambda x: {"a": x, "b": x + 1})
+    assert both(tmp_path, *pair, [(image,), {"x": image}])
+    more = Returns(lambda x: (x, x + 1, x + 2))
+    assert "output 2 is only in found" in str(both(tmp_path, more, pair[0], image))
+    assert "output 2 is only in expected" in str(both(tmp_path, pair[0], more, image))
+    result = both(tmp_path, pair[0], Returns(lambda x: (x[:1], x + 1)), image)
+    assert "output 0: cannot be compared: shapes differ: found [2, " in str(result)
+
+
+@dataclasses.dataclass
+class Slotted:
+    __slots__ = ("boxes", "scores", "unset")
+    boxes: torch.Tensor
+    scores: torch.Tensor
+
+
+class Inherited(Slotted):
+    def __init__(self, boxes, scores):
+        super().__init__(boxes, scores)
+        self.extra = boxes + 1
+
+
+def members(x):
+    """Every kind of container, and what cannot be looked into."""
+    return {
+        "slots": Slotted(x, x + 1), "inherited": Inherited(x, x), "deque": collections.deque([x]),
+        "range": range(3), "complex": 1j, "frozen": frozenset({1}), "set": {x}, "object": object(),
+        "generator": (each for each in [x]), "map": map(abs, [x]), "views": {"a": x}.values(),
+        "texts": np.array(["a"]), "a.b": x + 2, "a": {"b": x + 3}, 0: x, "0": x + 4, "": x + 5,
+        'a."b': x + 6, "text": "a", "none": None,
+    }  # fmt: skip
+
+
+def test_what_is_not_recorded_is_named_and_names_are_unique(image, tmp_path):
+    file = tmp_path / "run.npz"
+    output = record(Returns(members), image, file, state=False)
+    assert next(output["generator"]) is not None  # is not consumed
+    assert next(output["map"]) is not None
+    recorded = {
+        **{"slots.boxes": 0, "slots.scores": 1, "inherited.boxes": 0, "inherited.scores": 0},
+        **{"inherited.extra": 1, "deque.0": 0, '"a.b"': 2, "a.b": 3, "0": 0, "0'": 4, '""': 5},
+        r'"a.\"b"': 6,
+    }
+    skipped = ("frozen", "set", "object", "generator", "map", "views", "texts")
+    kinds = ("frozenset", "set", "object", "generator", "map", "dict_values", "numpy.ndarray")
+    with Run(file) as run:
+        (call,) = run.calls
+        assert set(call.outputs) == {*recorded, "range", "complex"}
+        for path, added in recorded.items():
+            array = run.array(call.outputs[path].tensor)
+            np.testing.assert_array_equal(array, image + added, err_msg=path)
+        lines = tuple(f"output {path}: {kind}" for path, kind in zip(skipped, kinds))
+        assert call.not_recorded == lines
+        assert "not recorded: (model) output frozen: frozenset, (model) output set" in str(run)
+    result = compare_runs(file, file)
+    assert result and "found: not recorded: (model) output frozen: frozenset" in str(result)
+
+
+def test_runs_without_tensors_are_not_equal(image, tmp_path):
+    for name, result in (("texts", lambda x: "a"), ("set", lambda x: {x})):
+        files = [tmp_path / f"{name}{k}.npz" for k in range(2)]
+        for file in files:
+            record(Returns(result), image, file)
+        compared = compare_runs(*files)
+        assert not compared and not compared.comparable, name
+        assert str(compared).startswith("not all was compared: 1 of 1 call, no output")
+
+
+def test_a_backward_pass_that_is_wrong_by_a_factor_differs_whatever_the_loss(model, tmp_path):
+    """The gradients of a mean over many elements are about 1e-6."""
+    image = torch.rand(8, 3, 64, 64, generator=cases.generator())
+    found = copy.deepcopy(model)
+    forward = found.encoder.shared.forward
+    found.encoder.shared.forward = lambda x: Backward.apply(forward(x))
+    loss = lambda output: 1e-4 * output[0]._pred.mean()  # noqa: E731
+    files = tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "c.npz"
+    for each, file, order in zip((found, model, model), files, (1, 1, -1)):
+        torch.manual_seed(0)
+        # The images in another order: sums of gradients are rounded otherwise.
+        batch = image if order == 1 else image.flip(0)
+        record(each, batch, file, gradients=True, loss=loss)
+    result = compare_runs(*files[:2])
+    assert not result and not result.differences
+    assert {each.name for each in result.gradients} >= {"encoder.conv.weight", "encoder.conv.bias"}
+    for each in result.gradients:
+        assert each.comparison.figures["rms"] < 2e-5
+        assert "of the root mean square" in str(each.comparison)
+    with Run(files[1]) as run, Run(files[2]) as other:
+        sides = [{g.parameter: r.array(g.value.tensor) for g in r.gradients} for r in (run, other)]
+        for name, _ in model.named_parameters():
+            assert compare(sides[0][name], sides[1][name]), name
+
+
+def test_without_calls_whose_inputs_agree_the_inputs_are_shown(model, image, tmp_path):
+    result = both(tmp_path, model, model, [image + 1, image])
+    assert not result and result.first is None
+    assert str(result).startswith("no first difference") and "input 0: differ" in str(result)
+
+
+@pytest.mark.parametrize("library", ["ours", "spconv"])
+def test_rows_of_sparse_tensors_have_no_order(library, tmp_path):
+    layers, model, name, norm = None, SparseNet(), "second", None
+    if library == "spconv":
+        layers = pytest.importorskip("spconv.pytorch", reason="requires spconv")
+        importlib.import_module("mluop_omp.spconv").install()
+        # Normalizations take the features alone.
+        convolutions = layers.SubMConv3d(4, 8, 3), layers.SparseConv3d(8, 6, 3, 2, 1)
+        model = layers.SparseSequential(
+            convolutions[0], nn.BatchNorm1d(8), nn.ReLU(), convolutions[1]
+        )
+        name, norm = "3", "1"
+    order = torch.randperm(40, generator=cases.generator())
+    inputs = [sparse_input(order, layers), sparse_input(None, layers)]
+    assert both(tmp_path, model, model, inputs)
+    for spoiled_name in filter(None, (name, norm)):
+        result = both(tmp_path, spoiled(model, spoiled_name, add(3, 1.0)), model, inputs)
+        assert result.first.call.module == spoiled_name
+        worst = result.first.outputs[""].worst
+        assert all(each.index[-1] == 3 and len(each.site) == 4 for each in worst)
+
+
+def test_a_missing_site_is_reported(tmp_path):
+    def drop(output):
+        return mt.SparseTensor(output.features[1:], output.indices[1:], (8, 8, 8), 2)
+
+    model = SparseNet()
+    result = both(tmp_path, spoiled(model, "first", drop), model, sparse_input())
+    assert result.first.call.module == "first" and "only in expected: 1" in str(result)
+
+
+def test_gradients_are_recorded_and_compared(model, image, tmp_path):
+    image.requires_grad_()
+    record(model, image, tmp_path / "run.npz", gradients=True)
+    assert image.grad is None and all(each.grad is None for each in model.parameters())
+    output = model(image)
+    (output[0]._pred.sum() + output[1]["max"].sum()).backward()
+    with Run(tmp_path / "run.npz") as run:
+        found = {each.parameter: run.array(each.value.tensor) for each in run.gradients}
+        for name, parameter in model.named_parameters():
+            np.testing.assert_allclose(found[name], parameter.grad.numpy(), 1e-6, 1e-6)
+        inputs = [each for each in run.gradients if (each.module, each.of) == ("", "input")]
+        np.testing.assert_allclose(run.array(inputs[0].value.tensor), image.grad, 1e-6, 1e-6)
+
+
+class Backward(torch.autograd.Function):
+    """Identity, whose derivative is wrong."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
+def test_the_first_gradient_that_differs_names_the_backward_pass(model, image, tmp_path):
+    found = copy.deepcopy(model)
+    forward = found.encoder.shared.forward
+    found.encoder.shared.forward = lambda x: Backward.apply(forward(x))
+    result = both(tmp_path, found, model, image.requires_grad_(), gradients=True)
+    assert result.first is None and not result
+    first = result.gradients[0]
+    assert first.name == "output of encoder.shared (Conv2d), call 0"
+    assert first.computed_by == ("encoder.shared",)
+    of_image = [each for each in result.gradients if each.name == "input 0 of (model) (Net)"]
+    assert of_image[0].computed_by == ("encoder.conv",)
+    assert str(result).startswith("outputs agree: ")
+    assert "first gradient that differs" in str(result)
+
+
+def test_gradients_of_sparse_tensors_have_sites(tmp_path):
+    model = SparseNet()
+    order = torch.randperm(40, generator=cases.generator())
+    inputs = [sparse_input(order), sparse_input()]
+    for each in inputs:
+        each.features.requires_grad_()
+    result = both(tmp_path, model, model, inputs, gradients=True)
+    assert result and result.compared_gradients > 10
+
+
+def test_a_loss_and_several_backward_passes(model, image, tmp_path):
+    loss = lambda output: output[0]._pred.square().sum()  # noqa: E731
+    record(model, image, tmp_path / "a.npz", gradients=True, loss=loss)
+    with recording(model, tmp_path / "b.npz", gradients=True):
+        for _ in range(2):
+            loss(model(image)).backward()
+    with Run(tmp_path / "b.npz") as run:
+        assert {each.backward for each in run.gradients if each.parameter} == {0, 1}
+    result = compare_runs(tmp_path / "a.npz", tmp_path / "b.npz")
+    assert not result and not result.differences and not result.comparable
+    assert len(result.only_expected) == len(set(result.only_expected)) == 8
+    assert str(result).startswith("not all was compared: 8 of 16 calls, ")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_large_tensors_are_sampled_alike(sparse, model, tmp_path):
+    inputs, name = torch.rand(2, 3, 40, 50, generator=cases.generator()), "encoder.conv"
+    if sparse:
+        inputs, model, name = sparse_input(sites=900), SparseNet(), "second"
+    paths = [tmp_path / f"{each}.npz" for each in ("found", "expected", "whole", "seed")]
+    found, expected, whole, seed = paths
+    record(spoiled(model, name, add(2, 1.0)), inputs, found, max_bytes=30_000)
+    record(model, inputs, expected, max_bytes=60_000)
+    record(model, inputs, whole)
+    assert os.path.getsize(whole) > 60_000
+    for path, limit in ((found, 30_000), (expected, 60_000)):
+        assert os.path.getsize(path) <= limit
+        with Run(path) as run:
+            # The input of a module is the sample of the output before it.
+            assert run.calls[0].outputs[""] == run.calls[1].inputs["0"]
+    assert compare_runs(expected, whole)
+    record(model, inputs, seed, max_bytes=60_000, seed=1)
+    with pytest.raises(ValueError, match=r"seeds: 1 in .*seed.npz, 0 in .*expected.npz; rec"):
+        compare_runs(seed, expected)
+    for other in (expected, whole):
+        result = compare_runs(found, other)
+        assert result.first.call.module == name and "a sample: " in str(result)
+        assert all(each.index[1] == 2 for each in result.first.outputs[""].worst)
+    if not sparse:
+        assert "index 2 of dim 1" in str(result)
+
+
+def test_sites_outside_of_the_sample_are_compared_by_their_checksum(tmp_path):
+    def move(output):
+        # Sites of the largest hashes are in no sample.
+        indices = output.indices.clone()
+        others = torch.cartesian_prod(torch.arange(2), *3 * [torch.arange(4, 9)])
+        largest = [_sampling.site_hashes(0, each.numpy()).argmax() for each in (indices, others)]
+        indices[largest[0]] = others[largest[1]].int()
+        return mt.SparseTensor(output.features, indices, (8, 8, 8), 2)
+
+    model = SparseNet()
+    found = spoiled(model, "third", move)
+    result = both(tmp_path, found, model, sparse_input(sites=500), max_bytes=40_000)
+    assert result.first.call.module == "third" and "outside of the sample" in str(result)
+
+
+def test_the_generators_are_those_of_the_documentation():
+    # SplitMix64 of the seed 1234567: the values published with its source.
+    values = np.array([6457827717110365317, 3203168211198807973, 9817491932198370423], np.uint64)
+    assert set(_sampling.elements(1234567, 3, 2**62)) == set((values % 2**62).astype(np.int64))
+
+    def splitmix64(x):
+        x = (x + 0x9E3779B97F4A7C15) % 2**64
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+        return x ^ (x >> 31)
+
+    sites = np.array([[0, -1, 5], [2**31 - 1, 7, -(2**31)]], np.int32)
+    for hashed, site in zip(_sampling.site_hashes(9, sites).tolist(), sites.tolist()):
+        expected = 9
+        for column in site:
+            expected = splitmix64(expected ^ (column % 2**64))
+        assert hashed == expected
+    small, large = (_sampling.elements(3, count, 1000) for count in (50, 500))
+    assert set(small) < set(large) and (np.diff(large) > 0).all()
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+@pytest.mark.parametrize("training", [False, True])
+def test_modes_are_left_as_they_are(mode, training, image, tmp_path):
+    model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.ReLU(True), nn.Dropout(0.5))
+    model.train(training)
+    other = copy.deepcopy(model)
+    with mode(), torch.autocast("cpu", torch.bfloat16):
+        torch.manual_seed(1)
+        found = record(model, image, tmp_path / "run.npz")
+        torch.manual_seed(1)
+        expected = other(image)
+    assert torch.equal(found, expected) and found.requires_grad == expected.requires_grad
+    assert model.training == training and not hooks_of(model)
+    for name, value in other.state_dict().items():
+        assert torch.equal(model.state_dict()[name], value)
+    with Run(tmp_path / "run.npz") as run:
+        relu = next(call for call in run.calls if call.module == "2")
+        # Changed in place, also where tensors have no version.
+        assert run.array(relu.outputs[""].tensor).astype(np.int16).min() >= 0
+        assert relu.inputs["0"] != relu.outputs[""]
+
+
+def test_repeated_calls_of_checkpoints_are_not_recorded(image, tmp_path):
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 1)
+
+        def forward(self, x):
+            return torch.utils.checkpoint.checkpoint(self.conv, x, use_reentrant=False)
+
+    model = Checkpointed()
+    with recording(model, tmp_path / "run.npz", gradients=True):
+        for _ in range(2):
+            model(image).sum().backward()
+    with Run(tmp_path / "run.npz") as run:
+        calls = [(call.module, call.number) for call in run.calls]
+        assert calls == [("conv", 0), ("", 0), ("conv", 1), ("", 1)]
+        assert {each.parameter for each in run.gradients} >= {"conv.weight", "conv.bias"}
+
+
+def test_an_exception_of_the_model_leaves_neither_file_nor_hooks(model, image, tmp_path):
+    path = tmp_path / "run.npz"
+    path.write_bytes(b"earlier")
+
+    def fail(module, args):
+        raise KeyboardInterrupt
+
+    handle = model.last.register_forward_pre_hook(fail)
+    with pytest.raises(KeyboardInterrupt):
+        record(model, image, path)
+    handle.remove()
+    assert os.listdir(tmp_path) == ["run.npz"] and path.read_bytes() == b"earlier"
+    assert hooks_of(model) == 0
+
+
+class Tries(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wrong, self.right = nn.Linear(7, 7), nn.Conv2d(3, 2, 1)
+
+    def forward(self, x):
+        try:
+            return self.wrong(x + 1)
+        except (RuntimeError, OSError):
+            return self.right(x)
+
+
+def test_an_exception_that_the_model_handles_is_no_failure(image, tmp_path):
+    record(Tries(), image, tmp_path / "run.npz")
+    with Run(tmp_path / "run.npz") as run:
+        right, whole = run.calls
+        assert (right.module, whole.module) == ("right", "") and right.inputs == whole.inputs
+
+
+def test_a_full_disk_is_a_failure_whatever_the_model_handles(image, tmp_path, monkeypatch):
+    write, sizes = np.lib.format.write_array, []
+
+    def write_array(file, array, **options):
+        sizes.append(array.size)
+        if len(sizes) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(file, array, **options)
+
+    monkeypatch.setattr(np.lib.format, "write_array", write_array)
+    model = Tries()
+    with pytest.raises(OSError, match="No space left"):
+        record(model, image, tmp_path / "run.npz")
+    assert os.listdir(tmp_path) == [] and hooks_of(model) == 0 and len(sizes) == 2
+
+
+def test_modules_selects_names(model, image, tmp_path):
+    record(model, image, tmp_path / "run.npz", modules=r"encoder\..*")
+    with Run(tmp_path / "run.npz") as run:
+        assert {call.module.partition(".")[0] for call in run.calls} == {"encoder"}
+
+
+class Renamed(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.module, self.extra = model, nn.Identity()
+
+    def forward(self, x):
+        return self.module(self.extra(x))
+
+
+def test_names_are_mapped(model, image, tmp_path):
+    files = tmp_path / "a.npz", tmp_path / "b.npz"
+    record(Renamed(spoiled(model, "last", add(1, 1.0))), image, files[0], modules="(?!$).*")
+    record(model, image, files[1])
+    for names in (
+        {r"module\.(.*)": r"\1", "module": ""},
+        [r"module\.?(.*)=\1"],
+        [(r"module\.?(?P<rest>.*)", r"\g<rest>"), ("unused", "x")],
+    ):
+        result = compare_runs(*files, names=names)
+        assert result.first.call.module == "last" and result.first.found_module == "module.last"
+        assert result.only_found == ("extra (Identity)",) and result.only_expected == ()
+    assert result.notes == ("map unused matches no module",)
+    for pair, rule in ((files, r"module\.(.*)=\1"), (files[::-1], r"(.+)=module.\1")):
+        with pytest.raises(ValueError, match="6 more modules would match") as raised:
+            compare_runs(*pair)
+        assert f"--map '{rule}'" in str(raised.value)
+        assert compare_runs(*pair, names=[rule]).compared == 7
+    with pytest.raises(ValueError, match="both mapped to 'x'|both mapped to x"):
+        compare_runs(*files, names={".*": "x"})
+    with pytest.raises(ValueError, match=r"no call of .*a\.npz is in .*b\.npz: found x\.extra"):
+        compare_runs(*files, names={r"(.+)": r"x.\1"})
+    for each, path in zip((Renamed(model), model), files):
+        record(each, image, path, gradients=True)
+    result = compare_runs(*files, names=[r"module\.(.*)=\1"])
+    assert result.compared_gradients == 21 < result.total_gradients
+    assert len(result.only_found) == 2 and not result.differences and not result.gradients
+    assert not result and "8 of 10 calls, 13 outputs; what was compared agrees" in str(result)
+
+
+def test_the_command_compares_runs(model, image, tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record(Renamed(spoiled(model, "last", add(1, 1.0))), image, "a.npz", modules="module.*")
+    record(model, image, "b.npz")
+    (tmp_path / "names.txt").write_text("# DataParallel\n\nmodule\\.?(.*)=\\1\n")
+    text = "equal: 8 calls of both runs, 13 outputs\n"
+    assert command("b.npz", "b.npz") == (0, text, "")
+    record(model, image, "part.npz", modules="last")
+    for pair in (("part.npz", "b.npz"), ("b.npz", "part.npz")):
+        status, out, _ = command(*pair)
+        assert status == 2 and out.startswith("not all was compared: 1 of 8 calls, 1 output; ")
+    mapped = ["a.npz", "b.npz", "--map", "@names.txt"]
+    status, out, _ = command(*mapped, "--json", "result.json", "--worst", 1)
+    assert status == 1 and "first difference: last (Linear)\n  in found: module.last" in out
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["first"]["module"] == "last" and len(result["first"]["outputs"]) == 1
+    assert command(*mapped, "--criterion", "max_absolute=1.5")[0] == 0
+    np.savez("c.npz", a=1)
+    for arguments, message in (
+        (["a.npz", "c.npz"], "c.npz has no run.json"),
+        (["c.npz", "c.npz", "--map", "a=b"], "--map applies to runs"),
+        (["a.npz", "b.npz"], "no call of a.npz is in b.npz"),
+        (["a.npz", "b.npz", "--map", "a"], "map is 'a', expected OLD=NEW"),
+        (["a.npz", "b.npz", "--map", "@none"], "none"),
+        (["a.npz", "b.npz", "--rtol", "-1"], "rtol is -1"),
+    ):
+        status, _, err = command(*arguments)
+        assert status == 2 and message in err
+
+
+@pytest.mark.parametrize("names", ["a", {"(": "b"}, {"a": r"\1"}, {"a": r"\g<x>"}])
+def test_names_that_are_not_valid(names, model, image, tmp_path):
+    record(model, image, tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="map "):
+        compare_runs(tmp_path / "a.npz", tmp_path / "a.npz", names=names)
+
+
+def compiled(call):
+    model = nn.Sequential(nn.Linear(2, 2))
+    if call:
+        model[0].compile()
+        return model
+    return nn.Sequential(torch.compile(model))
+
+
+BAD_CALLS = {
+    "no module": (lambda: len, {}, TypeError, "model is of type builtin_function"),
+    "folder": (nn.Identity, {"path": "."}, OSError, "is a folder"),
+    "no folder": (nn.Identity, {"path": "x/y.npz"}, FileNotFoundError, "x/y.npz"),
+    "seed": (nn.Identity, {"seed": -1}, ValueError, "seed is -1, expected an integer from 0"),
+    "no integer": (nn.Identity, {"seed": 1.5}, ValueError, "seed is 1.5, expected an integer"),
+    "no bytes": (nn.Identity, {"max_bytes": "1"}, ValueError, "max_bytes is '1', expected an int"),
+    "too large a seed": (nn.Identity, {"seed": 2**64}, ValueError, "seed is 1844674407370955"),
+    "max_bytes": (nn.Identity, {"max_bytes": 300}, ValueError, "max_bytes is 300"),
+    "type of modules": (nn.Identity, {"modules": 3}, TypeError, "modules is 3, expected"),
+    "type of loss": (nn.Identity, {"loss": 3}, TypeError, "loss is 3, expected a function"),
+    "modules": (nn.Identity, {"modules": "a"}, ValueError, "modules is 'a', which matches"),
+    "script": (lambda: torch.jit.script(nn.ReLU()), {}, ValueError, "modules of torch.jit cannot"),
+    "expression": (nn.Identity, {"modules": "("}, ValueError, r"modules is '\('"),
+    "no gradient": (nn.Identity, {"gradients": True}, ValueError, "no output requires a gradient"),
+    "torch.compile": (lambda: compiled(False), {}, ValueError, "'0' is compiled by torch.compile"),
+    "compile()": (lambda: compiled(True), {}, ValueError, "'0' is compiled by torch.compile"),
+}
+
+
+@pytest.mark.parametrize("name", list(BAD_CALLS))
+def test_bad_arguments_of_record(name, tmp_path, monkeypatch):
+    make, options, error, message = BAD_CALLS[name]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        record(make(), torch.ones(3, 2), **{"path": "run.npz", **options})
+    assert os.listdir(tmp_path) == []
+
+
+def rewritten(path, change):
+    """Writes a copy of a run whose description is changed."""
+    with zipfile.ZipFile(path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    description = json.loads(members["run.json"])
+    change(description, members)
+    members["run.json"] = members.pop("json", json.dumps(description).encode())
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+
+
+def header(text):
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 4000000000)}\n"
+OBJECTS = "{'descr': '|O', 'fortran_order': False, 'shape': (2, 3, 6, 5)}\n"
+BAD_FILES = {
+    "version": (lambda d, m: d.update(version=2), "version 2 of the format, expected 1"),
+    "format": (lambda d, m: d.update(format="x"), "format 'x', expected 'mluop_omp run'"),
+    "no calls": (lambda d, m: d.pop("calls"), "calls is missing, expected list"),
+    "a call": (lambda d, m: d["calls"].__setitem__(0, 3), r"calls\[0\] is int, expected an object"),
+    "a name": (lambda d, m: d["calls"][0].update(module=3), "module is 3, expected str"),
+    "a tensor": (
+        lambda d, m: d["calls"][0]["outputs"][0].update(tensor="x"),
+        "names the tensor 'x', which is not described",
+    ),
+    "a shape": (lambda d, m: d["tensors"][0].update(shape=[-1]), "shape is .-1., expected sizes"),
+    "another shape": (lambda d, m: d["tensors"][0].update(shape=[7]), r"expected \[7\]"),
+    "a dtype": (lambda d, m: d["tensors"][0].update(dtype="int8"), "float32, expected int8"),
+    "a sample": (lambda d, m: d["tensors"][0].update(sample={"count": 999}), "count is 999"),
+    "a large sample": (
+        lambda d, m: d["tensors"][0].update(shape=[2**60], sample={"count": 2**60}),
+        "has 180 of 1152921504606846976 elements",
+    ),
+    "seed": (lambda d, m: d.update(seed="-1"), "seed is '-1', expected a number of 64 bits"),
+    "not JSON": (lambda d, m: m.update(json=b"{"), "is damaged or not a run"),
+    "a name twice": (lambda d, m: m.update(json=b'{"a": 1, "a": 2}'), "'a' occurs twice"),
+    "a tensor twice": (lambda d, m: d["tensors"].append(d["tensors"][0]), "describes .* twice"),
+    "huge": (lambda d, m: m.update({first(m): header(HUGE)}), "found 0 bytes of elements"),
+    "objects": (lambda d, m: m.update({first(m): header(OBJECTS)}), "expected numbers"),
+    "no member": (lambda d, m: m.pop(first(m)), "has no 00000.*npy, which"),
+}
+
+
+def first(members):
+    return next(name for name in members if name.endswith(".npy"))
+
+
+@pytest.mark.parametrize("name", list(BAD_FILES))
+def test_damaged_files(name, image, tmp_path):
+    change, message = BAD_FILES[name]
+    path = tmp_path / "run.npz"
+    record(nn.Identity(), image, path)  # one tensor, input and output
+    rewritten(path, change)
+    with pytest.raises(ValueError, match=message) as raised:
+        compare_runs(path, path)
+    assert str(raised.value).startswith(f"{path} ")
+
+
+def test_truncated_files_are_refused(image, tmp_path):
+    path = tmp_path / "run.npz"
+    record(nn.Conv2d(3, 2, 1), image, path)
+    data = path.read_bytes()
+    for size in range(0, len(data), 97):
+        path.write_bytes(data[:size])
+        with pytest.raises(ValueError, match=r"run\.npz is damaged or not a run"):
+            Run(path)
+    for position in range(200, len(data) - 400, 311):
+        path.write_bytes(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])
+        with pytest.raises(ValueError, match=r"run\.npz"):  # noqa: PT012, SIM117
+            with Run(path) as run:
+                for name in run.tensors:
+                    run.array(name)
+    np.savez(path, a=1)
+    with pytest.raises(ValueError, match=r"has no run\.json"):
+        Run(path)
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", "/dev/zero", tmp_path):
+        with pytest.raises(ValueError, match="is not a regular file"):
+            Run(name)
+        with pytest.raises(OSError, match="regular file|is a folder"):
+            record(nn.Identity(), image, name)
