@@ -11,12 +11,12 @@ two synthetic scenes, extents and numbers of samples divided for the tests. --fu
 
 step: copy of the scenes, voxelization, forward and backward passes, SGD. predict: both scenes, one at a time. share:
 the time inside of functions of mmcv that mluop_omp provides, without the gradients of those that PyTorch
-differentiates, which is multi-scale deformable attention / the whole. plain: one step with the formulations of
-python/tests/definitions.py in place of these functions, in PyTorch and NumPy, partly in double; ratio: plain / step.
-losses: largest relative difference between the losses of the first step with mluop_omp and with plain formulations.
+differentiates, which is multi-scale deformable attention / the whole. plain: one step with the definitions of the
+operators in place of the kernels, in NumPy, partly in double; ratio: plain / step.
+losses: largest relative difference between the losses of the first step with mluop_omp and with the definitions.
 
 --autocast compares the step with one under torch.autocast("cpu", torch.bfloat16) instead. ratio: step / autocast. The
-sums of all losses: in float32, under autocast with mluop_omp, and under autocast with plain formulations, which have no
+sums of all losses: in float32, under autocast with mluop_omp, and under autocast with the definitions, which have no
 number where NumPy has no bfloat16. loss: the relative difference of the first two. Where it is large and the last two
 are equal, bfloat16 changes what the network selects.
 """
@@ -43,21 +43,17 @@ _REQUIREMENTS = ("mmcv", "mmdet", "mmdet3d", "shapely")
 _LARGEST_OF_AUTOCAST = 0.02
 _LARGEST_DIFFERENCE = 1e-3  # A proposal whose box is rounded differently contains other points.
 
-Functions = dict[str, Callable[..., Any]]
-
 
 @contextlib.contextmanager
-def _replaced(functions: Functions) -> Iterator[None]:
-    """Replaces functions of mmcv by their names."""
+def _by_definition() -> Iterator[None]:
+    """Replaces the kernels of the operators by their definitions; these are imported by then."""
+    from mluop_omp._operators import all_operators
+
+    defined = sys.modules["definitions"].defined
     with contextlib.ExitStack() as stack:
-        for name, function in functions.items():
-            stack.enter_context(mock.patch.object(_owner(name), name, function))
+        for operator in all_operators():
+            stack.enter_context(mock.patch.object(operator, "kernel", defined(operator)))
         yield
-
-
-def _owner(name: str) -> ModuleType:
-    """Returns the module of a function; definitions is imported by then."""
-    return sys.modules["definitions"].owner(name)
 
 
 class _Stopwatch:
@@ -77,10 +73,15 @@ class _Stopwatch:
         return timed_function
 
 
-def _measure(run: Callable[[], Any], names: list[str]) -> tuple[float, float, Any]:
-    """Returns seconds, the share of the functions in them, and the result."""
-    inside = _Stopwatch()
-    with _replaced({name: inside.timed(getattr(_owner(name), name)) for name in names}):
+def _measure(run: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Returns seconds, the share of mluop_omp's functions of mmcv in them, and the result."""
+    from mluop_omp.mmcv import FUNCTIONS
+
+    inside, extension = _Stopwatch(), sys.modules["mmcv._ext"]
+    with contextlib.ExitStack() as stack:
+        for name in FUNCTIONS:
+            timed = inside.timed(getattr(extension, name))
+            stack.enter_context(mock.patch.object(extension, name, timed))
         begin = time.perf_counter()
         result = run()
         seconds = time.perf_counter() - begin
@@ -102,22 +103,22 @@ def _largest_difference(losses: dict[str, torch.Tensor], expected: dict[str, tor
     return worst
 
 
-def _row(network: tuple, detectors: ModuleType, definitions: Functions, repetitions: int) -> tuple[str, float]:
+def _row(network: tuple, detectors: ModuleType, repetitions: int) -> tuple[str, float]:
     """Returns the columns of a network, and the difference of its losses."""
     model, data, test_data = network
 
     def step() -> tuple[float, float, Any]:
         copied = copy.deepcopy(model)
-        return _measure(lambda: detectors.train(copied, data), list(definitions))
+        return _measure(lambda: detectors.train(copied, data))
 
     def predict() -> tuple[float, float, Any]:
-        return _measure(lambda: detectors.predict(model, test_data), list(definitions))
+        return _measure(lambda: detectors.predict(model, test_data))
 
     _, _, (losses, _) = step()
     steps = [step() for _ in range(repetitions)]
     predict()
     predictions = [predict() for _ in range(repetitions)]
-    with _replaced(definitions):
+    with _by_definition():
         plain, _, (expected, _) = step()
     difference = _largest_difference(losses, expected)
     seconds, share = _medians(steps)
@@ -126,10 +127,8 @@ def _row(network: tuple, detectors: ModuleType, definitions: Functions, repetiti
     return "".join(columns), difference
 
 
-def _autocast_row(
-    network: tuple, detectors: ModuleType, definitions: Functions, repetitions: int
-) -> tuple[str, float]:
-    """Returns the columns of a network, and the difference of its loss from float32, or from plain formulations."""
+def _autocast_row(network: tuple, detectors: ModuleType, repetitions: int) -> tuple[str, float]:
+    """Returns the columns of a network, and the difference of its loss from float32, or from the definitions."""
     model, data, _ = network
 
     def step(autocast: bool) -> tuple[float, float]:
@@ -146,7 +145,7 @@ def _autocast_row(
             return f"  fails in the network's own code: {error}", 0
         seconds.append(statistics.median(step(autocast)[0] for _ in range(repetitions)))
     plain = math.nan
-    with _replaced(definitions), contextlib.suppress(TypeError):
+    with _by_definition(), contextlib.suppress(TypeError):
         plain = step(True)[1]
     from_float, from_plain = (abs(totals[1] / other - 1) for other in (totals[0], plain))
     columns = f"{seconds[0]:9.3f}{seconds[1]:12.3f}{seconds[0] / seconds[1]:7.2f}"
@@ -173,7 +172,7 @@ def main() -> int:
     # PyTorch and the packages warn of their own code.
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(_TESTS))  # Before the folder of this file, which has the same name.
-    import definitions
+    import definitions  # noqa: F401  _by_definition() finds it in sys.modules
     import detectors
 
     packages = detectors.load()
@@ -185,7 +184,7 @@ def main() -> int:
         if arguments.network not in name:
             continue
         network = detectors.network(packages, name, arguments.full_size)
-        columns, difference = row(network, detectors, definitions.ALL, arguments.repetitions)
+        columns, difference = row(network, detectors, arguments.repetitions)
         worst = max(worst, difference)
         print(f"{name:27}{columns}", flush=True)
     print(f"torch {torch.__version__}, threads: {torch.get_num_threads()}, medians of {arguments.repetitions}")

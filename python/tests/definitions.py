@@ -34,26 +34,35 @@ def as_tuple(results):
     return results if isinstance(results, tuple) else (results,)
 
 
+def defined(operator, compare=lambda *_: None):
+    """Returns the definition as a kernel. compare(arguments, results): called with its results."""
+
+    def compute(arrays, *arguments):
+        found = operator.definition(*map(numpy_of, arguments))
+        floats = (a.dtype for a in arguments if getattr(a, "is_floating_point", bool)())
+        dtype = next(floats, torch.float32)
+        results = [torch.as_tensor(each) for each in as_tuple(found)]
+        results = [each.to(dtype) if each.is_floating_point() else each for each in results]
+        compare(arguments, results)
+        outputs = arrays.adopted(tuple(each.numpy() for each in results))
+        return outputs if isinstance(found, tuple) else outputs[0]
+
+    return compute
+
+
 def checked(operator, called):
     """Returns the definition as a kernel, which compares what the kernel computes: it differs by
     rounding only, which the layers of a network amplify.
     """
     kernel = operator.kernel
 
-    def compute(arrays, *arguments):
+    def compare(arguments, results):
         called.add(operator.name)
-        found = kernel(TORCH, *arguments)
-        results = as_tuple(operator.definition(*map(numpy_of, arguments)))
-        results = [
-            torch.as_tensor(result).to(each.dtype) for result, each in zip(results, as_tuple(found))
-        ]
         close = {"rtol": 1e-4, "atol": 1e-4, "equal_nan": True}
-        for actual, expected in zip(as_tuple(found), results):
+        for actual, expected in zip(as_tuple(kernel(TORCH, *arguments)), results):
             torch.testing.assert_close(actual.detach().contiguous(), expected, **close)
-        outputs = arrays.adopted(tuple(each.numpy() for each in results))
-        return outputs if isinstance(found, tuple) else outputs[0]
 
-    return compute
+    return defined(operator, compare)
 
 
 def install(patch):

@@ -41,11 +41,17 @@ class _Samples:
         self._flat = input.astype(np.float64).reshape(
             N, deformable_groups, C // deformable_groups, math.prod(self._sizes)
         )
-        offsets = offset.astype(np.float64).reshape(N, deformable_groups, K, 2, Ho, Wo)
+        # Positions are rounded to fp32: slopes change where they pass a pixel.
+        dtype = np.float64 if offset.dtype == np.float64 else np.float32
+        offsets = offset.astype(dtype).reshape(N, deformable_groups, K, 2, Ho, Wo)
         k = np.indices(kernel).reshape(2, K, 1, 1)
-        self._positions = [
-            pixel * stride[axis] - padding[axis] + k[axis] * dilation[axis] + offsets[:, :, :, axis]
+        starts = (
+            pixel * stride[axis] - padding[axis] + k[axis] * dilation[axis]
             for axis, pixel in enumerate(np.ogrid[:Ho, :Wo])
+        )
+        self._positions = [
+            (start.astype(dtype) + offsets[:, :, :, axis]).astype(np.float64)
+            for axis, start in enumerate(starts)
         ]
         self._inside = np.logical_and(
             *((at > -1) & (at < size) for at, size in zip(self._positions, self._sizes))
