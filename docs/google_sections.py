@@ -21,7 +21,7 @@ CODE = re.compile(r"(``.*?``|`.*?`)")
 def escape(line):
     """Returns a line whose asterisks and trailing underscores outside of code are as they are."""
     parts = CODE.split(line)
-    # Also the colon of file:line, which is no address.
+    # The colon after "file" is escaped, too: Sphinx would take it for an address.
     parts[::2] = [re.sub(r"(\*|_(?=\W|$)|(?<=file):)", r"\\\1", part) for part in parts[::2]]
     return "".join(parts)
 

@@ -2,8 +2,8 @@
 """Trains a sparse encoder on one process, then data-parallel on two, and prints both losses.
 
 Each process of torch.distributed (gloo) takes its share of the clouds of a batch;
-DistributedDataParallel averages the gradients. The losses are those of one process on the whole
-batch. The same way leads past one machine: start a process on each, with the address of the first.
+DistributedDataParallel averages the gradients. The losses equal the losses of one process on the
+whole batch. For several machines, start a process on each, with the address of the first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ layouts of filters take tensors, too.
 `mluop_omp.bevfusion` to these libraries. An argument that an operator refuses raises `MluOpError`;
 no element type is converted to a narrower one.
 
-Arrays of bfloat16 are those of the package ml_dtypes. float64 is for tests such as gradcheck: it is
+The package ml_dtypes provides arrays of bfloat16. float64 is for tests such as gradcheck: it is
 computed in plain NumPy. The library computes the other types.
 
 Functions may be called from any thread, and from signal handlers and finalizers that interrupt

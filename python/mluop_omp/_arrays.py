@@ -128,7 +128,7 @@ class Arrays(ABC):
     ) -> tuple[Any, Descriptor, int]:
         """Returns an array for an output, its descriptor and its address.
 
-        Its element type is that of `like`, or int32; its contents are unspecified.
+        It has the element type of `like`, or int32; its contents are unspecified.
         """
 
     @abstractmethod
@@ -277,7 +277,7 @@ def address(array: np.ndarray) -> int:
 
 
 class NumpyArrays(Arrays):
-    # bfloat16, which NumPy lacks, is added when there is an array of it: that of ml_dtypes.
+    # NumPy lacks bfloat16: the type of ml_dtypes is added with the first array of it.
     _dtypes = {np.dtype(name): code for name, code in DTYPES.items() if name != "bfloat16"}
     _int32 = np.dtype(np.int32)
 

@@ -46,7 +46,7 @@ def refusal(function: str) -> Callable[..., Any]:
 def provide(name: str, functions: dict[str, Callable[..., Any]]) -> None:
     """Provides an extension module whose functions compute tensors of the CPU; once, if repeated.
 
-    The functions of an extension that was built remain those of other devices.
+    An extension that was built keeps its functions for other devices.
     """
     if name not in sys.modules:
         module = types.ModuleType(name)

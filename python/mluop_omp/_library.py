@@ -93,8 +93,8 @@ def _load() -> ctypes.CDLL:
 def _load_openmp_runtime() -> None:
     """Loads the OpenMP runtime of PyTorch, so that the process has one only.
 
-    The wheel has none. libmluop_omp.so takes what is loaded as libgomp.so.1, else that of the
-    system, in place of which PyTorch loads its own if the name of that file is another.
+    The wheel has no runtime. libmluop_omp.so uses the libgomp.so.1 that is loaded, or else the
+    system's; PyTorch, whose file may have another name, would then load a second one.
     """
     try:
         ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOLOAD)

@@ -10,7 +10,7 @@ from mluop_omp.mmcv import _points as mmcv
 
 
 def without_sizes(function: Callable[..., None]) -> Callable[..., None]:
-    """Returns a function that takes sizes in any order, too, and computes with those of tensors."""
+    """Returns a function that ignores sizes among its arguments: tensors have their own."""
 
     def call(*arguments: Any) -> None:
         function(*(each for each in arguments if isinstance(each, Tensor)))

@@ -6,7 +6,7 @@
 before the import of BEVDepth's operators provides the extension modules that its setup.py builds
 with CUDA: voxel_pooling_train_ext and voxel_pooling_inference_ext of the package bevdepth.ops, and
 voxel_pooling_ext of version 0.1, whose package is ops.voxel_pooling. Extensions that were built
-remain those of other devices.
+keep their functions for other devices.
 """
 
 from __future__ import annotations

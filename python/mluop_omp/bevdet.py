@@ -4,8 +4,8 @@
     mluop_omp.bevdet.install()
 
 before the import of BEVDet's operators provides the extension module bev_pool_v2_ext of the package
-mmdet3d.ops.bev_pool_v2, forward and backward. An extension that was built remains that of other
-devices.
+mmdet3d.ops.bev_pool_v2, forward and backward. An extension that was built keeps its functions
+for other devices.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def bev_pool_v2_forward(
 ) -> None:
     """Writes out [B, Z, Y, X, C]: in each cell, the sum of depth times feature of its points.
 
-    The points are those of the intervals.
+    The intervals list the points.
     """
     points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
     ranks = _ranks(points, ranks_depth, ranks_feat, ranks_bev, out)

@@ -4,7 +4,7 @@
     mluop_omp.pointnet2.install()
 
 before the import of pointnet2_ops provides its extension module pointnet2_ops._ext, which its
-setup.py builds with CUDA. An extension that was built remains that of other devices.
+setup.py builds with CUDA. An extension that was built keeps its functions for other devices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arguments of each operator, of any sizes: those of the functions of mluop_omp, as tensors."""
+"""Arguments of each operator, of any sizes, in the order of mluop_omp's functions, as tensors."""
 
 from __future__ import annotations
 
@@ -414,7 +414,7 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def of_numpy(name: str, arguments: tuple) -> tuple[Any, ...]:
-    """Returns the arguments of the function of mluop_omp for those of torch.ops.mluop_omp."""
+    """Converts arguments of an operator of torch.ops.mluop_omp for the one of mluop_omp."""
     return tuple(_array(a) if isinstance(a, torch.Tensor) else a for a in arguments)
 
 

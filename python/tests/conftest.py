@@ -34,7 +34,7 @@ _TABLE = Table()
 
 @pytest.fixture
 def mluop_case() -> str | None:
-    """The program in PATH, or that of a build in the source folder."""
+    """The program in PATH, or the one of a build in the source folder."""
     build = Path(__file__).resolve().parents[2] / "build/release/case"
     return shutil.which("mluop_case", path=f"{os.environ['PATH']}:{build}")
 

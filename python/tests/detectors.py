@@ -1,6 +1,6 @@
 """Networks of mmdetection3d and mmdetection, scenes for them, a step of training, and a prediction.
 
-Code and configurations are those of the packages; weights and scenes are random. For tests, extents
+The packages provide code and configurations; weights and scenes are random. For tests, extents
 and numbers of samples are divided. `network` is the place to start.
 """
 
@@ -181,7 +181,7 @@ def build(mm, pattern, parts=1):
 def adapt_module(module):
     """No dropout: its random numbers would belong to other elements if rounding changed an order.
 
-    Random offsets of samples: initial ones are zeros and integers, those of pixels.
+    Random offsets of samples: initial offsets are 0, and their samples pixels.
     """
     for name in ("p", "dropout", "drop_prob"):
         if isinstance(getattr(module, name, None), float):
@@ -318,7 +318,7 @@ def mend(model, name):
 def network(mm, name, is_full_size=False):
     """Returns the model, a batch to train with, and one to predict of.
 
-    The full size is that of the configuration, with as many more points in a scene.
+    The full size is the size in the configuration, with as many more points in a scene.
     """
     pattern, parts, count, _ = NETWORKS[name]
     model, config = build(mm, pattern, 1 if is_full_size else parts)

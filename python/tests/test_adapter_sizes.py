@@ -51,7 +51,7 @@ class Outputs(list):
         self.append((found, 0))
 
 
-# Each builder calls a function. Names of extents in capitals are those of which none may be 0,
+# Each builder calls a function. Extents in capitals must not be 0,
 # as there would be values to take from nothing.
 
 

@@ -49,7 +49,7 @@ def test_refused_arguments():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_module_of_mmcv(dtype):
-    """Its function on CPUs is that in PyTorch, which remains that of float64."""
+    """mmcv's function for CPUs is written in PyTorch; it stays in place for float64."""
     attention = attention_of_mmcv()
     torch.manual_seed(0)
     sizes = {"dropout": 0.0, "batch_first": True}
@@ -89,7 +89,7 @@ def test_function_of_mmcv():
 
 
 # Sampled images, their levels, and samples of a head in a level, of BEVFormer. Its temporal
-# self-attention samples two BEV maps, its spatial cross-attention six cameras; those of 3-D
+# self-attention samples two BEV maps, its spatial cross-attention six cameras; the samples of 3-D
 # reference points are partly outside of a camera.
 BEVFORMER = {
     "TemporalSelfAttention": (2, [[10, 12]], 4),

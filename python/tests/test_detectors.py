@@ -46,7 +46,7 @@ def compare(prediction, expected, least=1.0):
 
 
 def check(model, data, test_data, kernels, patch):
-    """Compares a step and a prediction with those of the definitions of these kernels."""
+    """Compares a step and a prediction with the results of the definitions."""
     copied = copy.deepcopy(model)
     losses, gradients = train(model, data)
     prediction = predict(model, test_data)

@@ -1,4 +1,4 @@
-"""Results and gradients of float32 against those of float64, which test_transforms.py checks
+"""Results and gradients of float32 against float64, which test_transforms.py checks
 numerically.
 """
 
@@ -89,7 +89,7 @@ SINGLE = {"dynamic_scatter", "dynamic_scatter_backward", "knn", "ms_deform_attn"
 @pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE.keys() - SINGLE))
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_gradients_of_lower_precision(name, dtype):
-    """In both modes, and of higher order, they are those of float32, rounded once or twice."""
+    """In both modes, and for higher orders, they equal float32 rounded once or twice."""
     arguments, positions = cases.arguments(name), cases.DIFFERENTIABLE[name]
     rounded = {position: arguments[position].to(dtype) for position in positions}
     others = [
@@ -141,7 +141,7 @@ def test_positions_in_large_images_of_lower_precision(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_gradients_of_parameters_under_autocast(dtype):
-    """Parameters of float32 have gradients of float32, features those of their own type."""
+    """Parameters of float32 have gradients of float32, features keep their own type."""
     for name, position, parameter in (("indice_conv", 0, 1), ("deform_conv2d", 0, 2)):
         arguments = list(cases.with_gradients(name))
         arguments[position] = arguments[position].detach().to(dtype).requires_grad_()

@@ -20,7 +20,7 @@ import mluop_omp
 from mluop_omp.torch import _operators
 
 NAMES = sorted(_operators.KERNELS)
-# What a call may raise: the library's error, and those of PyTorch's dispatcher and NumPy's
+# What a call may raise: the errors of the library, of PyTorch's dispatcher and of NumPy's
 # allocation.
 EXCEPTIONS = (mluop_omp.MluOpError, TypeError, ValueError, RuntimeError, MemoryError, OverflowError)
 DTYPES = [

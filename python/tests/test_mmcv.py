@@ -127,7 +127,7 @@ def test_deform_conv(name, groups):
 
 @pytest.mark.parametrize("name", ["DeformConv2dPack", "ModulatedDeformConv2dPack"])
 def test_deform_conv_under_autocast(name):
-    """In its type, that of the offsets."""
+    """The type of the offsets."""
     torch.manual_seed(0)
     layer = getattr(ops, name)(4, 6, 3, stride=2, padding=1)
     torch.nn.init.normal_(layer.conv_offset.weight, 0, 0.02, generator=cases.generator())

@@ -274,7 +274,7 @@ def test_files_saved_from_a_gpu(location, tmp_path, monkeypatch):
 
 def test_threads():
     def use():
-        with pytest.raises((AssertionError, RuntimeError)):  # devices are those of the thread
+        with pytest.raises((AssertionError, RuntimeError)):  # each thread has its devices
             torch.ones(1, device="cuda")
         with mluop_omp.no_cuda():
             entered.set()

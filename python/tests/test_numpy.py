@@ -17,7 +17,7 @@ TOLERANCE = {np.float32: 1e-5, np.float16: 5e-3, bfloat16: 8e-3}
 
 
 class Reference:
-    """The definitions; those of bfloat16 are computed in float32 and rounded once."""
+    """The definitions; bfloat16 is computed in float32 and rounded once."""
 
     def __getattr__(self, name):
         definition = getattr(definitions, name)

@@ -121,9 +121,9 @@ def prefix(tmp_path) -> Path:
 @pytest.mark.parametrize("page", WALK_THROUGHS, ids=lambda page: page.stem)
 def test_walk_through(page, tmp_path, prefix, mluop_case):
     """Python blocks are programs, and files if their first line names one; a text block after them
-    is their output. A C block is example.c, that of README.md if a page without one runs it. In
+    is their output. A C block is example.c; a page without one runs README.md's. In
     console blocks, the lines after a command are its output; sh blocks are scripts. CMake blocks
-    are that of README.md. JSON has the keys of the case of the page.
+    come from README.md. JSON has the keys of the case of the page.
     """
     for requirement in REQUIREMENTS.get(page.stem, ("numpy",)):
         if importlib.util.find_spec(requirement) is None:

@@ -1,6 +1,6 @@
 """The extension modules of OpenPCDet and pointnet2_ops, called as their Python calls them.
 
-The definitions are loops over points, boxes and voxels, as those of their kernels.
+The definitions are loops over points, boxes and voxels, as in the kernels.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def sample_by_definition(cloud, count, threads, skip):
 
 @pytest.mark.parametrize("N", [1, 2, 5, 40, 700, 1030, 1600])
 def test_sampling(ops, rng, N):
-    # Coarse coordinates have ties; those of every fourth point are near the origin.
+    # Coarse coordinates have ties; every fourth point is near the origin.
     clouds = rng.integers(-3, 4, (2, N, 3)).astype(f32)
     clouds[:, ::4] *= f32(0.004)
     clouds[1, 0] = 1

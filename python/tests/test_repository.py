@@ -79,7 +79,7 @@ def test_the_version_is_stated_in_one_place():
     assert mluop_omp.__version__ == version
     citation = load(ROOT / "CITATION.cff")
     assert {"cff-version", "message", "title", "authors", "license"} <= set(citation)
-    # Whoever adds one has to keep it at that of CMakeLists.txt.
+    # A second statement of the version has to equal CMakeLists.txt.
     assert "version" not in citation and "date-released" not in citation
     unreleased, newest, *_ = re.split(r"^## \[", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)[
         1:

@@ -145,7 +145,7 @@ class Classifier(torch.nn.Module):
             features = norm(x.features).relu()
             if hasattr(x, "replace_feature"):
                 x = x.replace_feature(features)
-            else:  # That of mmcv.
+            else:  # mmcv's layer.
                 x.features = features
         return self.head(self.pool(x).features)
 

@@ -60,7 +60,7 @@ def original(name):
 
 @pytest.mark.parametrize("subm", [True, False])
 def test_the_rulebooks_of_spconv_are_understood(subm, monkeypatch):
-    """Those of submanifold convolutions lack the middle offset and half of the numbers."""
+    """Pairs of submanifold convolutions lack the middle offset and half of the numbers."""
     # spconv's backward on the CPU asks for the current CUDA stream.
     monkeypatch.setattr(ops, "get_current_stream", lambda: 0)
     threads = torch.get_num_threads()

@@ -210,7 +210,7 @@ def test_the_library_computes_lower_precision(dtype, cell, monkeypatch):
     assert seen - {"int32", "int64"} == {str(dtype).removeprefix("torch.")}
 
 
-# Of clouds without points these have values that the definition lacks: see test_addresses.py.
+# For clouds without points these have values that the definition lacks: see test_addresses.py.
 BY_ADDRESS = {
     (interface, name)
     for interface in ("mmcv", "OpenPCDet")

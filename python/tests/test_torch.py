@@ -152,7 +152,7 @@ def test_set_num_threads_holds_in_every_thread_of_the_program():
 
 
 def test_contiguous_inputs_are_not_copied(monkeypatch):
-    """The addresses that the library gets are those of the tensors."""
+    """The library gets the addresses of the tensors."""
     arguments = cases.arguments("three_interpolate")
     addresses = []
     tensor = type(_operators.TORCH).tensor

@@ -1,4 +1,4 @@
-"""Type annotations: those of the interface, and a user's program under mypy --strict."""
+"""Type annotations: the interface's, and a user's program under mypy --strict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versions of docs/python.md, pyproject.toml and _requirements.py, and those of the tests."""
+"""The versions of docs/python.md, pyproject.toml and _requirements.py, and the tests."""
 
 from __future__ import annotations
 

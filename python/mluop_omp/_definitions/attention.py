@@ -12,7 +12,7 @@ class _Corners(NamedTuple):
     """One of the four pixels around each sample of a level, where the level has this pixel."""
 
     sample: tuple[np.ndarray, ...]  # its indices in the attention weights
-    row: tuple[np.ndarray, ...]  # those of its row of value
+    row: tuple[np.ndarray, ...]  # the indices of its row of value
     weight: np.ndarray
     slopes: np.ndarray  # of the weight, along x and y: [2, ...]
 

@@ -80,7 +80,7 @@ class _Samples:
         return (samples * self.mask[:, :, np.newaxis]).reshape(N, groups, -1, K, Ho * Wo)
 
     def gradients(self, grad: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns the gradients of input, offset and mask for that of the columns."""
+        """Returns the gradients of input, offset and mask, given the gradient of the columns."""
         N, groups, K, Ho, Wo = self.shape
         grad = grad.reshape(N, groups, -1, K, Ho, Wo)
         grad_input, grad_mask = np.zeros(self._flat.shape), np.zeros(self.shape)

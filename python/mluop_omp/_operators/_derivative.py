@@ -90,7 +90,7 @@ def floating(values: tuple) -> Iterator[Tensor]:
 
 
 def cast(value: Any, dtype: Any) -> Any:
-    """Returns a tensor of floating-point numbers, or those of a tuple, with the element type."""
+    """Converts a tensor of floating-point numbers, or each one of a tuple, to the element type."""
     if type(value) is tuple:
         return tuple(cast(each, dtype) for each in value)
     return value.to(dtype) if _is_floating(value) else value

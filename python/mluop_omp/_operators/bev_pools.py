@@ -203,7 +203,7 @@ def _gradients_of_bev_pool(ctx: Any, grad: torch.Tensor) -> tuple:
     depth, features, *ranks = ctx.saved_tensors
     if grad.numel() == 0:  # The ranks may have any value.
         return torch.zeros_like(depth), torch.zeros_like(features), None, None, None, None
-    # bev_pool_backward has no derivative; those of higher order are PyTorch's.
+    # bev_pool_backward has no derivative: PyTorch differentiates for higher orders.
     is_differentiated = torch.is_grad_enabled()
     backward = _differentiable_bev_pool_backward if is_differentiated else ops.bev_pool_backward
     return (*backward(grad, depth, features, *ranks), None, None, None, None)

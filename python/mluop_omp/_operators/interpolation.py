@@ -197,7 +197,7 @@ def _differentiable_assign_backward(
 class _Assign:
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple:
-        # assign_score_withk_backward has no derivative; those of higher order are PyTorch's.
+        # assign_score_withk_backward has no derivative: PyTorch differentiates for higher orders.
         is_differentiated = torch.is_grad_enabled()
         backward = (
             _differentiable_assign_backward

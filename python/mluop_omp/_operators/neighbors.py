@@ -79,7 +79,7 @@ def stack_ball_query(
 ) -> Array:
     """Finds the first points in the ball around each center of stacked clouds (PV-RCNN).
 
-    The centers and points of cloud b follow those of cloud b - 1. The members of a center are the
+    Centers and points are stored cloud after cloud. The members of a center are the
     points of its cloud with ``d**2 < max_radius**2``, in ascending order. Differences, squares and
     sums are rounded to the dtype of the points; for bfloat16, to float32.
 

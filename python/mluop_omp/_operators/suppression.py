@@ -91,7 +91,7 @@ def nms(
     """Keeps the boxes that overlap no kept box of a higher score: NMS (mmcv, torchvision).
 
     In descending order of scores, a box is kept unless its IoU, intersection over union, with a box
-    kept before exceeds the threshold. Of equal scores, the lower index comes first; NaN comes
+    kept before exceeds the threshold. Among equal scores, the lower index comes first; NaN comes
     before all numbers. Boxes of any score take part, also of 0, negative, -infinity and NaN.
 
     Args:
@@ -131,7 +131,7 @@ def nms_rotated(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: floa
     """Keeps the rotated boxes that overlap no kept box of a higher score: NMS (mmcv).
 
     In descending order of scores, a box is kept unless its `box_iou_rotated` with a box kept before
-    exceeds the threshold. Of equal scores, the lower index comes first; NaN comes before all
+    exceeds the threshold. Among equal scores, the lower index comes first; NaN comes before all
     numbers. IoU and threshold are compared in the dtype of boxes.
 
     Args:
@@ -215,7 +215,7 @@ def nms3d(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> 
     """Keeps the 3-D boxes that overlap no kept box of a higher score in the ground plane (mmcv).
 
     In descending order of scores, a box is kept unless its IoU with a box kept before exceeds the
-    threshold. Of equal scores, the lower index comes first; NaN comes before all numbers. With I
+    threshold. Among equal scores, the lower index comes first; NaN comes before all numbers. With I
     the `boxes_overlap_bev` of the kept box and the other one, ``IoU = I / max(dx1 dy1 + dx2 dy2 -
     I, 1e-8)``, in the dtype of boxes.
 
@@ -326,7 +326,7 @@ def nms_match(arrays: Arrays, dets: Array, iou_threshold: float) -> tuple[Array,
     """Groups boxes by the box that NMS keeps of them (mmcv).
 
     In descending order of scores, a box without a group starts one, which takes each later box
-    without a group whose IoU with the first is iou_threshold or more. Of equal scores, the lower
+    without a group whose IoU with the first is iou_threshold or more. Among equal scores, the lower
     index comes first; NaN comes before all numbers.
 
     Args:

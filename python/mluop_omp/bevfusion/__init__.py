@@ -4,10 +4,10 @@
     mluop_omp.bevfusion.install()
 
 before the import of BEVFusion's operators provides the extension modules that its setup.py builds
-with CUDA: those of mit-han-lab's BEVFusion, in the packages of mmdet3d.ops, and bev_pool_ext and
-voxel_layer of mmdetection3d's projects.BEVFusion. Extensions that were built remain those of other
-devices. Grids that precede the search for pairs (get_indice_pairs_grid), and the feature decorator,
-have no kernel here.
+with CUDA: the modules of mit-han-lab's BEVFusion, in the packages of mmdet3d.ops, and bev_pool_ext
+and voxel_layer of mmdetection3d's projects.BEVFusion. Extensions that were built keep their
+functions for other devices. Grids that precede the search for pairs (get_indice_pairs_grid) and
+the feature decorator have no kernel here.
 """
 
 from __future__ import annotations

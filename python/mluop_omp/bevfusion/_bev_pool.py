@@ -29,7 +29,7 @@ def bev_pool_forward(
 ) -> Tensor:
     """Returns [B, D, H, W, C], the sums of the features x [N, C] of the points of each cell.
 
-    The points are those of the intervals.
+    The intervals list the points.
     """
     points = points_of_intervals(interval_starts, interval_lengths, len(x))
     cells = _cells(geom_feats[points], B, D, H, W)

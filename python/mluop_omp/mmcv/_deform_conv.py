@@ -1,6 +1,6 @@
 """The functions of mmcv._ext on deformable convolutions, with the names, arguments and outputs of
 mmcv. Gradients are added to what their tensors hold. mmcv converts all tensors to the element type
-of the offsets: under torch.autocast, to that of the convolution which computes them.
+of the offsets: under torch.autocast, to the type of the convolution that computes them.
 """
 
 from __future__ import annotations

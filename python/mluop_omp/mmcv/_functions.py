@@ -162,7 +162,7 @@ def _get_indice_pairs(
     apply_num_threads()
     if _transpose:
         raise not_supported("get_indice_pairs: mluop_omp has no transposed sparse convolution")
-    # The descriptor requires a batch; mmcv takes none, such as that of RoIs of which none is left.
+    # The descriptor requires a batch; mmcv also takes 0, for instance when no RoI is left.
     if batchSize == 0 and len(indices) == 0:
         batchSize = 1
     # mmcv centers the filter of a submanifold convolution, whatever stride and padding are.

@@ -67,7 +67,7 @@ def gather_points_forward(
 def gather_points_backward(
     grad_out_tensor: Tensor, idx_tensor: Tensor, grad_points_tensor: Tensor, **_: int
 ) -> None:
-    """Adds the sums to grad_points_tensor. Those of half and bfloat16 are rounded once."""
+    """Adds the sums to grad_points_tensor. Sums of half and bfloat16 are rounded once."""
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     arguments = (grad, dense(idx_tensor), grad_points_tensor.shape[2])
@@ -214,7 +214,7 @@ def stack_group_points_backward(
     grad_features_tensor: Tensor,
     **_: int,
 ) -> None:
-    """Adds the sums to grad_features_tensor. Those of half and bfloat16 are rounded once."""
+    """Adds the sums to grad_features_tensor. Sums of half and bfloat16 are rounded once."""
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     integers = (idx_tensor, idx_batch_cnt_tensor, features_batch_cnt_tensor)

@@ -34,11 +34,10 @@ def roiaware_pool3d_forward(
     pooled_features: Tensor,
     pool_method: int,
 ) -> None:
-    """The geometry of half and bfloat16 is computed in float32, that of mmcv's kernel for GPUs in
-    half.
+    """The geometry of half and bfloat16 is computed in float32; mmcv's kernel for GPUs uses half.
 
-    Without RoIs there is nothing to write: MLU-OPS refuses their number, and those of mmdetection3d
-    have a column less.
+    Without RoIs there is nothing to write: MLU-OPS refuses 0 RoIs, and mmdetection3d passes an
+    empty tensor with a column less.
     """
     if not len(rois) and pts_idx_of_voxels.shape[-1]:
         return
@@ -74,8 +73,7 @@ def roipoint_pool3d_forward(
     pooled_features: Tensor,
     pooled_empty_flag: Tensor,
 ) -> None:
-    """The geometry of half and bfloat16 is computed in float32, that of mmcv's kernel for GPUs in
-    half."""
+    """The geometry of half and bfloat16 is computed in float32; mmcv's GPU kernel uses half."""
     if not boxes3d.shape[1]:
         return
     apply_num_threads()

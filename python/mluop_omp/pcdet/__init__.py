@@ -6,7 +6,7 @@
 before the import of OpenPCDet's operators provides the extension modules that its setup.py builds
 with CUDA: iou3d_nms_cuda, roiaware_pool3d_cuda, roipoint_pool3d_cuda, pointnet2_batch_cuda,
 pointnet2_stack_cuda, bev_pool_ext and ingroup_inds_cuda of the packages in pcdet.ops. Extensions
-that were built remain those of other devices. OpenPCDet calls `.cuda()` everywhere:
+that were built keep their functions for other devices. OpenPCDet calls `.cuda()` everywhere:
 `mluop_omp.no_cuda()` lets it run where there is no GPU.
 
 The vector pools of PV-RCNN++ have no kernel here, and say so when they are called.

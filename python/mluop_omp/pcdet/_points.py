@@ -108,7 +108,7 @@ def stack_group_points(
 
 
 def stack_three_interpolate(features: Tensor, idx: Tensor, weight: Tensor, out: Tensor) -> None:
-    """Writes [N, C] of features [M, C], which it reads as those of one cloud."""
+    """Writes [N, C] of features [M, C], which it reads as one cloud."""
     channels = features.t().unsqueeze(0)
     output = out.t().unsqueeze(0)
     mmcv.three_interpolate_forward(channels, idx.unsqueeze(0), weight.unsqueeze(0), output)
@@ -172,7 +172,7 @@ def voxel_query(
     point_indices: Tensor,
     idx: Tensor,
 ) -> None:
-    """Writes the first points in the voxels around those of the queries and within the radius,
+    """Writes the first points in the voxels around each query's voxel and within the radius,
     followed by the first one; if there is none, -1 and zeros. PyTorch computes it.
     """
     radius2 = torch.tensor(radius, dtype=torch.float32).square()

@@ -53,7 +53,7 @@ def _members(points: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
     N = len(points)
     inside = torch.empty(len(boxes), N, dtype=torch.bool)
     for rows in torch.arange(len(boxes)).split(max(1, _BLOCK // max(1, N))):
-        # Each box is that of a cloud of its own.
+        # One cloud for each box.
         clouds = points.expand(len(rows), N, 3).contiguous()
         found = operators.points_in_boxes(TORCH, clouds, boxes[rows].unsqueeze(1))
         inside[rows] = found == 0

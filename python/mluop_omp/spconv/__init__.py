@@ -8,7 +8,7 @@ evaluation: submanifold, regular, transposed and inverse convolutions of one to 
 maximum, average and global pools, PointToVoxel. Results are the same at any number of threads,
 where spconv's own kernels race; gradients need no CUDA, and biases and activations of the
 evaluation mode have theirs. float32, float16, bfloat16 and float64; under torch.autocast
-convolutions compute its type, pools that of the features. Layers that ask for
+convolutions compute its type, pools the type of the features. Layers that ask for
 ConvAlgo.MaskImplicitGemm get the same. All else is computed by spconv.
 
 Differences from spconv's own CPU kernels:
@@ -53,7 +53,7 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 
 def _in_native_algorithm(initialize: Any) -> Any:
-    """Returns the constructor of a layer with its algorithm replaced by that of this library."""
+    """Returns the constructor of a layer that selects the algorithm of this library."""
     from spconv.core import ConvAlgo
 
     @functools.wraps(initialize)

@@ -218,7 +218,9 @@ class TorchArrays(Arrays):
             return array
         self.tensor(name, array)
         if array.dtype is torch.bfloat16:
-            raise bad_param(f"{name} has dtype {array.dtype}, expected that of the other tensors")
+            raise bad_param(
+                f"{name} has dtype {array.dtype}, expected the dtype of the other tensors"
+            )
         return array.detach().numpy()
 
     def from_numpy(self, array: np.ndarray) -> torch.Tensor:

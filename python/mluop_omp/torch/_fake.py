@@ -32,7 +32,7 @@ class _Number:
 
 
 class _Handle:
-    """Of a call that computes nothing."""
+    """The handle of a call that computes nothing."""
 
     pointer = number_address = 0
     number = _Number()

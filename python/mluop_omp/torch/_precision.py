@@ -66,28 +66,28 @@ def _converted(tensors: Sequence[Tensor], rule: _Rule) -> list[Tensor]:
 
 
 def widened(*tensors: Tensor) -> list[Tensor]:
-    """Returns those of an operator of features: of the widest element type."""
+    """Converts the tensors of an operator on features to their widest element type."""
     return _converted(tensors, _of_features)
 
 
 def precise(*tensors: Tensor) -> list[Tensor]:
-    """Returns those of coordinates, boxes and losses: under autocast, of float32 at least."""
+    """Converts coordinates, boxes, logits to the widest type; under autocast float32 at least."""
     return _converted(tensors, _precise)
 
 
 def at_least_float32(*tensors: Tensor) -> list[Tensor]:
-    """Returns those of an operator that takes neither half nor bfloat16."""
+    """Converts the tensors of an operator that takes neither half nor bfloat16."""
     return _converted(tensors, _single)
 
 
 def of_convolution(*tensors: Tensor) -> list[Tensor]:
-    """Returns those of a convolution: under autocast, of its type."""
+    """Converts the tensors of a convolution to their widest type; under autocast, to its type."""
     return _converted(tensors, _of_convolution)
 
 
 def of_gradients(grad: Tensor, *tensors: Tensor) -> list[Tensor]:
-    """Returns those of the gradients of a convolution: of the type that it computed, which is that
-    of the gradient of its output, although autocast has ended.
+    """Converts the tensors of a convolution's backward pass to the type that the forward pass
+    computed, which the gradient of its output has, although autocast has ended.
     """
     return _converted((grad, *tensors), lambda _: grad.dtype)
 

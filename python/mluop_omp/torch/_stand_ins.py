@@ -86,7 +86,7 @@ class Stream:
 
 
 class Context:
-    """Of a device or a stream: changes nothing."""
+    """The context of a device or a stream: changes nothing."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
@@ -256,7 +256,7 @@ CUDA: dict[str, Any] = {
     "set_rng_state_all": set_rng_state_all,
     "stream": Context,
 }
-# Of torch.nn.parallel.
+# For torch.nn.parallel.
 PARALLEL: dict[str, Callable[..., Any]] = {
     "scatter_gather.Gather.apply": _gather,
     "scatter_gather.Scatter.apply": lambda gpus, sizes, dim, input: input.chunk(len(gpus), dim),

@@ -1,11 +1,11 @@
 """The operators as functions on PyTorch tensors.
 
-Arguments, results and errors are those of the functions of the same names in `mluop_omp`, which
-document shapes and dtypes. Tensors are on the device cpu. Those that are not contiguous are copied;
-results are contiguous. `deform_conv2d` and `roi_align` take images in the memory format
+Arguments, results and errors are the same as for the functions of these names in `mluop_omp`, which
+document shapes and dtypes. Tensors are on the device cpu. Tensors that are not contiguous are
+copied; results are contiguous. `deform_conv2d` and `roi_align` take images in the memory format
 channels_last as they are, in which they are faster, and then return them so.
 
-Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
+Derivatives follow from the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
 `box_iou_rotated`, `boxes_overlap_bev`, `roipoint_pool3d` and `soft_nms` have none and say so;
 `ball_query`, `stack_ball_query`, `furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`,

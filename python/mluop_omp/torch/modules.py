@@ -99,7 +99,7 @@ class DynamicScatter(nn.Module):
 class MaskedConv2d(nn.Conv2d):
     """A convolution that computes the pixels of a mask and leaves the others 0 (mmcv MaskedConv2d).
 
-    The arguments are those of torch.nn.Conv2d; with a mask, stride, dilation and groups must be 1
+    It takes the arguments of torch.nn.Conv2d; with a mask, stride, dilation and groups must be 1
     and the input one image. Unlike mmcv's, it has gradients.
     """
 

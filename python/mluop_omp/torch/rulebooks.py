@@ -122,10 +122,10 @@ def pair_sites_with_themselves(pairs: Tensor, num: Tensor, kernel: Sequence[int]
 
 
 def pair_as_spconv(pairs: Tensor, num: Tensor) -> None:
-    """Changes the pairs of a submanifold convolution to those of spconv, in place.
+    """Changes the pairs of a submanifold convolution to the pairs of spconv, in place.
 
     They differ for repeated sites only: the middle offset pairs each row with itself, and the pairs
-    of the offsets after it are those of their mirror images with the rows exchanged.
+    of each offset after it are the pairs of its mirror image with the rows exchanged.
     """
     middle = pairs.shape[0] // 2
     rows = torch.arange(pairs.shape[2], dtype=pairs.dtype, device=pairs.device)

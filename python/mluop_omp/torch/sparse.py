@@ -34,7 +34,7 @@ class SparseTensor:
         indices: int32 [L, 4], the sites: batch, d, h, w.
         spatial_shape: (D, H, W).
         batch_size: the number of batches.
-        rulebooks: those of the convolutions that have an indice_key.
+        rulebooks: by indice_key, the rulebooks of convolutions that have one.
     """
 
     features: Tensor
@@ -88,7 +88,7 @@ class _SparseConvolution(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initializes the parameters as those of torch.nn.Conv3d."""
+        """Initializes the parameters as torch.nn.Conv3d does."""
         bound = 1 / math.sqrt(self.in_channels * math.prod(self.kernel_size))
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -100,15 +100,15 @@ class _SparseConvolution(nn.Module):
         known = input.rulebooks.get(self.indice_key) if self.indice_key is not None else None
         if known is not None:
             if known.convolution != (space, *convolution, self.subm):
-                raise ValueError(f"indice_key {self.indice_key!r} is that of another convolution")
+                raise ValueError(f"indice_key {self.indice_key!r} belongs to another convolution")
             if known.sites is not input.indices and not torch.equal(known.sites, input.indices):
-                raise ValueError(f"indice_key {self.indice_key!r} is that of other sites")
+                raise ValueError(f"indice_key {self.indice_key!r} belongs to other sites")
             return known
         out_space = space if self.subm else tuple(output_space(space, *convolution))
         sites, pairs, num = functional.indice_pairs(
             input.indices, input.batch_size, space, *convolution, self.subm
         )
-        # The sites of a submanifold convolution stay those of the input.
+        # A submanifold convolution keeps the sites of the input.
         sites = input.indices if self.subm else sites
         key = (space, *convolution, self.subm)
         rulebook = Rulebook(input.indices, sites, pairs, num, out_space, key)
@@ -151,7 +151,7 @@ class SparseConv3d(_SparseConvolution):
         indice_key: convolutions of the same sites and parameters that have the same key share a
             rulebook; others raise ValueError.
 
-    The weight is [D, H, W, in_channels, out_channels], as that of mmcv.
+    The weight is [D, H, W, in_channels, out_channels], as in mmcv.
     """
 
     def __init__(
