@@ -122,7 +122,7 @@ GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
   constexpr int64_t kSamples = 64;
   // Fraction of the samples that is excluded on each side, and fraction of the rest by which the bounds are
   // widened.
-  constexpr int64_t kOutliers = 32, kMargin = 16;
+  constexpr int64_t kOutliers = 32, kWidening = 16;
   const int64_t samples = std::min(planes.N, kSamples);
   const int64_t step = samples == 0 ? 1 : planes.N / samples;
   float sampled[3][kSamples];
@@ -145,8 +145,8 @@ GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
       return double{all[n]};
     };
     const double low = nth(count / kOutliers), high = nth(count - 1 - count / kOutliers);
-    bounds.low[dim] = std::max(low - (high - low) / kMargin, double{std::numeric_limits<float>::lowest()});
-    bounds.high[dim] = high + (high - low) / kMargin;
+    bounds.low[dim] = std::max(low - (high - low) / kWidening, double{std::numeric_limits<float>::lowest()});
+    bounds.high[dim] = high + (high - low) / kWidening;
   }
   return bounds;
 }
