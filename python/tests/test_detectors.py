@@ -61,9 +61,10 @@ def check(model, data, test_data, kernels, patch):
     tolerance = 1e-3 if has_proposals else 1e-5
     torch.testing.assert_close(losses, expected_losses, rtol=tolerance, atol=tolerance)
     assert gradients.keys() == expected_gradients.keys()
-    # Biases in front of a normalization have no gradient but rounding.
+    # Biases in front of a normalization have no gradient but rounding, of terms that are as large
+    # as the largest gradients.
     tolerance = 0 if is_exact else 0.2 if has_proposals else 0.05
-    least = 1e-4 * max(expected.norm() for expected in expected_gradients.values())
+    least = 5e-4 * max(expected.norm() for expected in expected_gradients.values())
     for parameter, expected in expected_gradients.items():
         difference = (gradients[parameter] - expected).norm()
         assert difference <= tolerance * max(expected.norm(), least), parameter
