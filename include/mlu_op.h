@@ -1187,7 +1187,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
  *   null. NaN propagates.
  *   p is flushed to 0 below 2^-126, the least normal number: for an input below -87.3365. A power below 2^-252 is
- *   0, unless gamma is 2. Subnormal results are kept.
+ *   0, unless gamma is 2; where it is 0, the result is 0 for finite alpha and weight. Subnormal results are kept.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
  *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
  *   once, to nearest even. With t = -log' p and r = (1 - p)^(gamma / 2), products are (((w alpha) t) r) r, and

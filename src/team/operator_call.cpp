@@ -14,8 +14,6 @@
 namespace mluop {
 namespace {
 
-constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
-
 // A range of memory that a call reads or writes.
 struct Memory {
   explicit Memory(const Argument& argument) : name(argument.name), data(argument.data), bytes(argument.bytes()) {}
@@ -33,20 +31,20 @@ void require_apart(const Memory& output, const Memory& other) {
   const bool apart = output.bytes == 0 || other.bytes == 0 ||
                      (first < second ? second - first >= static_cast<uintptr_t>(output.bytes)
                                      : first - second >= static_cast<uintptr_t>(other.bytes));
-  require(apart, kBadParam, output.name, " overlaps ", other.name, ", expected disjoint memory");
+  require(apart, MLUOP_STATUS_BAD_PARAM, output.name, " overlaps ", other.name, ", expected disjoint memory");
 }
 
 // Checks element type, layout and number of dimensions.
 void check_kind(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
-  require(desc.dtype == tensor.dtype, kBadParam, tensor.name, " has data type ", name_of(desc.dtype),
+  require(desc.dtype == tensor.dtype, MLUOP_STATUS_BAD_PARAM, tensor.name, " has data type ", name_of(desc.dtype),
           ", expected ", name_of(tensor.dtype));
   if (tensor.layout != kAnyLayout) {
-    require(desc.layout == *tensor.layout, kBadParam, tensor.name, " has layout ", name_of(desc.layout),
-            ", expected ", name_of(*tensor.layout));
+    require(desc.layout == *tensor.layout, MLUOP_STATUS_BAD_PARAM, tensor.name, " has layout ",
+            name_of(desc.layout), ", expected ", name_of(*tensor.layout));
   }
   const size_t expected = tensor.expected_shape().size();
-  require(desc.shape().size() == expected, kBadParam, tensor.name, " has ", desc.dim_count,
+  require(desc.shape().size() == expected, MLUOP_STATUS_BAD_PARAM, tensor.name, " has ", desc.dim_count,
           " dimensions, expected ", expected);
 }
 
@@ -55,8 +53,8 @@ void check_shape(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
   const auto expected = tensor.expected_shape();
   for (size_t i = 0; i < expected.size(); ++i) {
-    require(expected[i] == kAny || desc.dims[i] == expected[i], kBadParam, tensor.name, " dim ", i, " is ",
-            desc.dims[i], ", expected ", expected[i]);
+    require(expected[i] == kAny || desc.dims[i] == expected[i], MLUOP_STATUS_BAD_PARAM, tensor.name, " dim ", i,
+            " is ", desc.dims[i], ", expected ", expected[i]);
   }
   if (!is_contiguous(desc)) {
     throw Failure(MLUOP_STATUS_NOT_SUPPORTED,
@@ -66,8 +64,8 @@ void check_shape(const Argument& tensor) {
 }
 
 void check_reduce_mode(std::string_view name, mluOpReduceMode_t mode) {
-  require(mode == MLUOP_REDUCE_DSUM || mode == MLUOP_REDUCE_DMEAN || mode == MLUOP_REDUCE_DMAX, kBadParam, name,
-          " is ", static_cast<int>(mode),
+  require(mode == MLUOP_REDUCE_DSUM || mode == MLUOP_REDUCE_DMEAN || mode == MLUOP_REDUCE_DMAX,
+          MLUOP_STATUS_BAD_PARAM, name, " is ", static_cast<int>(mode),
           ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)");
 }
 
@@ -76,7 +74,7 @@ void check_parameter(const Parameter& parameter) {
     if (!parameter.least) return;
     const int64_t least = *parameter.least;
     // Rejects NaN too.
-    require(number >= static_cast<decltype(number)>(least), kBadParam, parameter.name, " is ", number,
+    require(number >= static_cast<decltype(number)>(least), MLUOP_STATUS_BAD_PARAM, parameter.name, " is ", number,
             ", expected at least ", least);
   };
   const Parameter::Value& value = parameter.value;
@@ -160,7 +158,7 @@ void Call::host_array(std::string_view name, const int64_t* data, int64_t count)
 void Call::check_pointers() const {
   for (const Argument& argument : arguments_.elements()) {
     if (argument.is_tensor()) {
-      require(argument.desc != nullptr, kBadParam, argument.name, "_desc is null");
+      require(argument.desc != nullptr, MLUOP_STATUS_BAD_PARAM, argument.name, "_desc is null");
     } else {
       require_not_null(argument.name, argument.data);
     }
@@ -168,8 +166,8 @@ void Call::check_pointers() const {
   if (is_query_) return;
   for (const Argument& argument : arguments_.elements()) {
     if (argument.data != nullptr || may_be_null(argument)) continue;
-    throw Failure(kBadParam, text(argument.name, " is null, expected the data of a tensor ",
-                                  shape_text(argument.desc->shape())));
+    throw Failure(MLUOP_STATUS_BAD_PARAM, text(argument.name, " is null, expected the data of a tensor ",
+                                               shape_text(argument.desc->shape())));
   }
 }
 
@@ -216,8 +214,8 @@ void Call::check_overlap() const {
 
 Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) {
   if (reads_nothing_) return {nullptr, 0};
-  require(workspace_size >= needed, kBadParam, "workspace_size is ", workspace_size, ", expected at least ",
-          needed);
+  require(workspace_size >= needed, MLUOP_STATUS_BAD_PARAM, "workspace_size is ", workspace_size,
+          ", expected at least ", needed);
   if (workspace_size > 0) require_not_null("workspace", workspace);
   // A workspace that the operator does not need is still the caller's memory.
   const Memory memory("workspace", workspace, workspace == nullptr ? 0 : needed > 0 ? needed : workspace_size);

@@ -73,7 +73,10 @@ class Elements {
     // The power may be subnormal although the product is normal.
     const auto root = root_(wrong);
     const auto product = hn::Mul(hn::Mul(hn::Mul(hn::Mul(weight, share), term), root), root);
-    return hn::IfThenElse(hn::IsNaN(p), p, product);
+    // Where the power is 0, factors may overflow before it.
+    const auto zero = hn::Mul(hn::Mul(weight, hn::Zero(d)), share);
+    const auto result = hn::IfThenElse(hn::Eq(root, hn::Zero(d)), zero, product);
+    return hn::IfThenElse(hn::IsNaN(p), p, result);
   }
 
  private:

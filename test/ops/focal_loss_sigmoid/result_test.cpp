@@ -122,6 +122,15 @@ TEST(OpsFocalLossSigmoid, SmallPowers) {
   }
 }
 
+// Factors that overflow before a power of 0: found by the fuzzer as NaN.
+TEST(OpsFocalLossSigmoid, PowersOfZeroAmongLargeFactors) {
+  for (const char* const op : {kForward, kBackward}) {
+    EXPECT_EQ(computed(op, 3, true, 1e4, 1e30, 3e38F), 0) << op;
+    EXPECT_EQ(computed(op, -3, false, 1e4, -1e30, 3e38F), 0) << op;
+    EXPECT_TRUE(std::isnan(computed(op, 3, true, 1e4, 1e30, std::numeric_limits<float>::quiet_NaN()))) << op;
+  }
+}
+
 TEST(OpsFocalLossSigmoid, TargetsOutOfRangeAreBackground) {
   for (const char* op : {kForward, kBackward}) {
     Case made = make_case(op, MLUOP_DTYPE_FLOAT, {{"n", 4}, {"c", 3}});
