@@ -197,10 +197,6 @@ class Arrays(ABC):
             raise bad_param(f"indice_num is {counts}, expected 64-bit integers") from None
 
     @abstractmethod
-    def is_double(self, array: Any) -> bool:
-        """Returns whether the elements are float64."""
-
-    @abstractmethod
     def to_numpy(self, name: str, array: Any) -> Any:
         """Returns a NumPy array of the same memory; what is no array of the library, as it is."""
 
@@ -336,9 +332,6 @@ class NumpyArrays(Arrays):
     def copy(self, array: np.ndarray) -> tuple[np.ndarray, int]:
         copy = array.copy()
         return copy, address(copy)
-
-    def is_double(self, array: Any) -> bool:
-        return getattr(array, "dtype", None) == np.float64
 
     def into(self, outputs: Sequence[np.ndarray]) -> NumpyArrays:
         return _NumpyInto(outputs)

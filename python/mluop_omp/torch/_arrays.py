@@ -210,9 +210,6 @@ class TorchArrays(Arrays):
     def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[torch.Tensor, ...]:
         return tuple(map(torch.from_numpy, results))
 
-    def is_double(self, array: Any) -> bool:
-        return getattr(array, "dtype", None) is torch.float64
-
     def to_numpy(self, name: str, array: Any) -> Any:
         if not isinstance(array, torch.Tensor):
             return array
