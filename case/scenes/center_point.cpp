@@ -16,8 +16,8 @@ constexpr double kTravelOfTurn = 0.6;                                      // m:
 constexpr double kDistanceOfScans = 90;                                    // m
 constexpr int kMaxTurns = 60;
 
-// Adds the site to levels[level], and its output sites to the following levels, as long as the last level has
-// fewer than `max_sites` sites.
+// Adds the site to levels[level] and its output sites to the following levels. Does nothing once levels.back() has
+// `max_sites` sites.
 void add(std::vector<SiteSet>& levels, const Site& site, size_t level, int64_t max_sites) {
   if (levels.back().size() == max_sites || !levels[level].insert(site) || level + 1 == levels.size()) return;
   const auto& [kernel, stride, padding, dilation, submanifold] = kCenterPointSteps[level];

@@ -1,7 +1,7 @@
 // Three nearest neighbors forward: the search tree of the known points of a batch.
 //
 // The points are sorted into blocks of kWidth nearby points. Level 0 of the tree has a node for every kWidth
-// blocks, level l + 1 a node for every kWidth nodes of level l; the last level has one node. A node stores the
+// blocks, level l + 1 a node for every kWidth nodes of level l; the top level is the root. A node stores the
 // bounding boxes of its children and the lowest index in each. To sort, a k-d tree of a sample partitions the
 // points into cells, and k-d trees partition the cells: both split at medians of (coordinate, index), so that any
 // distribution, even of equal points, yields full blocks. Points with a non-finite coordinate are never neighbors:
