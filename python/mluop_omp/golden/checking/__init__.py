@@ -3,7 +3,7 @@
 Start with _check.py: it intercepts functions through _shadows.py and runs each call twice.
 _rules.py lists the operators; _differences.py, _neighbors.py, _rulebooks.py and _boxes.py judge
 their results; _filters.py finds filters that reproduce a wrong result. _report.py writes the
-report, _cases.py and _pair_cases.py write operator cases.
+report, _cases.py writes operator cases.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp.golden.checking._calls import Call, Findings
-from mluop_omp.golden.checking._differences import difference, exact
+from mluop_omp.golden.checking._differences import exact
 
 # Relative margin of IoUs and box extents within which both results are right.
 _RELATIVE = 1e-5
@@ -19,60 +19,41 @@ def inside(boxes: str) -> Callable[[Call], Findings]:
 
     def judge(call: Call) -> Findings:
         findings = exact(call)
-        if not findings.differences:
-            return findings
-        (name, found), scaled = next(iter(call.found.items())), []
-        for factor in (1 - _RELATIVE, 1 + _RELATIVE):
-            other = call.given[boxes].clone()
-            other[..., 3:6] *= factor
-            scaled.append(call.compute(**{boxes: other})[name])
-        if found.shape != scaled[0].shape:
-            return findings
+        ((name, found),) = call.found.items()
         right = call.expected[name]
-        at_face = (found != right) & ((found == scaled[0]) | (found == scaled[1]))
-        result = Findings(rounding=int(at_face.sum()))
-        result.add(name, difference(found, torch.where(at_face, found, right)))
+        if not findings.differences or found.shape != right.shape:
+            return findings
+        at_face = torch.zeros_like(found, dtype=torch.bool)
+        for factor in (1 - _RELATIVE, 1 + _RELATIVE):
+            scaled = call.given[boxes].clone()
+            scaled[..., 3:6] *= factor
+            at_face |= (found != right) & (found == call.compute(**{boxes: scaled})[name])
+        result = exact(call, expected={name: torch.where(at_face, found, right)})
+        result.rounding = int(at_face.sum())
         return result
 
     return judge
 
 
-def kept(threshold: str, count: str = "", scores: str = "") -> Callable[[Call], Findings]:
+def kept(threshold: str, scores: str = "") -> Callable[[Call], Findings]:
     """Judges the boxes that a suppression keeps.
 
     An IoU at the threshold may be on either side. Boxes of equal scores may be in any order.
     """
 
     def judge(call: Call) -> Findings:
-        found, expected = _cut(call.found, count), _cut(call.expected, count)
-        findings = Findings()
-        for name, each in found.items():
-            findings.add(name, difference(each, expected[name]))
+        findings = exact(call)
         if not findings.differences:
             return findings
         limit = float(call.given[threshold])
         margin = limit * _RELATIVE + 1e-7
         for change in ({}, {threshold: limit - margin}, {threshold: limit + margin}):
-            is_same = _same(found, _cut(call.compute(**change), count))
+            is_same = not exact(call, expected=call.compute(**change)).differences
             if is_same or (scores and _is_result_of_ties(call, scores, change)):
                 return Findings(rounding=1)
         return findings
 
     return judge
-
-
-def _cut(values: dict[str, Any], count: str) -> dict[str, Any]:
-    """Returns outputs cut to the number of boxes; the rest is unspecified."""
-    if not count:
-        return values
-    number = int(values[count])
-    return {
-        name: each if name == count else each[: max(number, 0)] for name, each in values.items()
-    }
-
-
-def _same(found: dict[str, Any], others: dict[str, Any]) -> bool:
-    return all(difference(each, others[name]) is None for name, each in found.items())
 
 
 def _is_result_of_ties(call: Call, scores: str, change: dict[str, Any]) -> bool:
@@ -100,32 +81,31 @@ def voxels(call: Call) -> Findings:
     If `deterministic` is False, voxels and their points may be in any order, and any of them may
     remain when max_voxels or max_points is reached.
     """
-    names = ("voxels", "coors", "num_points_per_voxel")
-    counts = [int(values["voxel_num"].reshape(-1)[0]) for values in (call.found, call.expected)]
-    findings = Findings()
+    found, right = call.found, call.expected
+    counts = [int(values["voxel_num"]) for values in (found, right)]
     if counts[0] != counts[1]:
-        findings.add("voxel_num", f"is {counts[0]}, expected {counts[1]}")
-        return findings
-    found, right = (
-        [values[name][: counts[0]] for name in names] for values in (call.found, call.expected)
-    )
+        return Findings({"voxel_num": f"is {counts[0]}, expected {counts[1]}"})
     if not call.given.get("deterministic", True):
         if counts[0] == int(call.given["max_voxels"]):
-            return findings
-        found, right = (_sorted(*each) for each in (found, right))
-        full = (right[2] == int(call.given["max_points"])).view(-1, 1, 1)
-        found[0] = torch.where(full, right[0], found[0])
-    for name, each, other in zip(names, found, right):
-        findings.add(name, difference(each, other, axes=call.rule.axes.get(name)))
-    return findings
+            return Findings()
+        found, right = (_sorted(**values) for values in (found, right))
+        full = right["num_points_per_voxel"] == int(call.given["max_points"])
+        found["voxels"] = torch.where(full.view(-1, 1, 1), right["voxels"], found["voxels"])
+    return exact(call, found, right)
 
 
-def _sorted(points: Tensor, coors: Tensor, num: Tensor) -> list[Tensor]:
+def _sorted(
+    voxels: Tensor, coors: Tensor, num_points_per_voxel: Tensor, **_: Tensor
+) -> dict[str, Tensor]:
     """Returns voxels sorted by their coordinates, with sorted points."""
-    distinct, places = torch.unique(coors, dim=0, return_inverse=True)
+    _, places = torch.unique(coors, dim=0, return_inverse=True)
     order = places.argsort(stable=True)
-    points = points[order]
+    points = voxels[order]
     for column in reversed(range(points.shape[2])):
         by_column = points[:, :, column].argsort(dim=1, stable=True)
         points = points.gather(1, by_column.unsqueeze(2).expand_as(points))
-    return [points, coors[order], num[order]]
+    return {
+        "voxels": points,
+        "coors": coors[order],
+        "num_points_per_voxel": num_points_per_voxel[order],
+    }

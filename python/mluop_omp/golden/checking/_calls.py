@@ -10,9 +10,12 @@ from typing import Any, Callable, Union
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mluop_omp.golden.comparison import Comparison
 
+# Output sites, pairs [K, 2, L] and their numbers.
+Rulebook = tuple[Tensor, Tensor, Tensor]
 # Element types that the operators of mmcv and spconv widen to float32.
 HALF_TYPES = frozenset((torch.float16, torch.bfloat16))
 
@@ -26,31 +29,38 @@ class Rule:
         ours: the function of this library, with the same arguments, for CPU tensors.
         judge: compares the results of the device with the results of `ours`.
         outputs: names of the arguments that the function writes.
-        results: the name of its result, or the names of the first elements of a tuple or list; the
-            other elements are not compared.
-        axes: names of the dimensions of each output.
+        results: the name of its result, or of the first elements of a tuple or list; the other
+            elements are not compared.
+        axes: names of the dimensions of all outputs that have as many, or by output.
         widened: `ours` computes half and bfloat16 arguments in float32.
         subtracted: arguments whose products are subtracted from the sums.
         terms: returns the largest number of terms of a sum.
         layout: the layout of the filters, a key of `FILTER_LAYOUTS`.
-        linear: values of arguments that make the results plain sums of products.
+        rows: the output that counts the valid rows of the others: its only element, or its rows.
         pairs: the argument with index pairs; in functions that compute them, the result.
-        sites: the result with the output sites, in functions that compute index pairs.
+        rulebook: returns the rulebook in the results of a function that computes index pairs.
+        transposed: results whose first dimension is the last one of the C API.
     """
 
     name: str
     ours: Callable[..., Any]
     judge: Callable[[Call], Findings]
     outputs: tuple[str, ...] = ()
-    results: str | tuple[str, ...] = ()
-    axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    results: tuple[str, ...] = ()
+    axes: str | dict[str, str] = ""
     widened: bool = False
     subtracted: tuple[str, ...] = ()
     terms: Callable[[Call], int] = lambda _: 1
     layout: str = ""
-    linear: dict[str, Any] = dataclasses.field(default_factory=dict)
+    rows: str = ""
     pairs: str = ""
-    sites: str = ""
+    rulebook: Callable[[Call, dict[str, Any]], Rulebook] | None = None
+    transposed: tuple[str, ...] = ()
+
+    @property
+    def sites(self) -> str:
+        """The result with the output sites, in functions that compute index pairs."""
+        return self.results[0] if self.rulebook is not None else ""
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
@@ -58,18 +68,35 @@ class Rule:
 
     def bind(self, arguments: tuple, named: dict[str, Any]) -> dict[str, Any]:
         """Returns the arguments by name. Raises TypeError if `ours` does not take them."""
+        # knn of mmcv takes its four numbers after the tensors or before them.
+        if arguments and not isinstance(arguments[0], Tensor):
+            arguments = arguments[4:] + arguments[:4]
         return dict(self._signature.bind(*arguments, **named).arguments)
 
     def call(self, arguments: dict[str, Any]) -> Any:
         bound = inspect.BoundArguments(self._signature, collections.OrderedDict(arguments))
         return self.ours(*bound.args, **bound.kwargs)
 
+    def run(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Returns the outputs and results of `ours`; the arguments remain as they are."""
+        copied = {name: arguments[name].clone() for name in self.outputs}
+        arguments = {**arguments, **copied}
+        return self.collect(arguments, self.call(arguments))
+
     def collect(self, arguments: dict[str, Any], result: Any) -> dict[str, Any]:
-        """Returns outputs and results by name."""
-        outputs = {name: arguments[name] for name in self.outputs}
-        if isinstance(self.results, str):
-            return {**outputs, self.results: result}
-        return outputs | dict(zip(self.results, result if self.results else ()))
+        """Returns outputs and results by name, without unspecified rows."""
+        is_single = len(self.results) == 1 and not isinstance(result, tuple)
+        values = {name: arguments[name] for name in self.outputs}
+        values.update(zip(self.results, (result,) if is_single else result or ()))
+        if not self.rows:
+            return values
+        counter = values[self.rows]
+        count = max(int(counter), 0) if self.rows in self.outputs else len(counter)
+        return {n: each if n == self.rows else each[:count] for n, each in values.items()}
+
+    def axes_of(self, output: str) -> tuple[str, ...] | None:
+        text = self.axes if isinstance(self.axes, str) else self.axes.get(output, "")
+        return tuple(text.split()) or None
 
 
 # The difference of an output.
@@ -120,18 +147,17 @@ class Call:
         """Returns the outputs and results of `ours`.
 
         absolute: sums the absolute values of all products. changes: arguments to replace."""
-        arguments = {**self.given, **changes, **(self.rule.linear if absolute else {})}
-        for name in self.rule.outputs:
-            arguments[name] = arguments[name].clone()
+        arguments = {**self.given, **changes}
+        if absolute:
+            arguments.pop("act_type", None)  # An activation is no sum.
         for name, value in arguments.items():
-            if isinstance(value, torch.Tensor) and value.is_floating_point():
+            if isinstance(value, Tensor) and value.is_floating_point():
                 if self.rule.widened and value.dtype in HALF_TYPES:
                     value = value.float()
                 if absolute:
                     value = -value.abs() if name in self.rule.subtracted else value.abs()
                 arguments[name] = value
-        result = self.rule.call(dict(arguments))
-        values = self.rule.collect(arguments, result)
+        values = self.rule.run(arguments)
         return {name: abs(value) for name, value in values.items()} if absolute else values
 
 
@@ -142,7 +168,7 @@ class Copies:
         self.bytes = 0
 
     def of(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, Tensor):
             copy = value.detach().to("cpu", copy=True)
             self.bytes += copy.numel() * copy.element_size()
             return copy

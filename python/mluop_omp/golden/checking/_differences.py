@@ -67,14 +67,24 @@ def _numbers(tensor: Tensor) -> np.ndarray:
     return convert(tensor).numbers()
 
 
-def _judge(call: Call, default: Callable[[str], Tolerance]) -> Findings:
-    """Judges floating-point outputs by the user's tolerance or a default, all others exactly."""
+def exact(
+    call: Call,
+    found: dict[str, Any] | None = None,
+    expected: dict[str, Any] | None = None,
+    tolerance: Callable[[str], Tolerance] = lambda _: 0.0,
+) -> Findings:
+    """Judges equality; floating-point outputs by the tolerance of the user, if there is one.
+
+    found, expected: the outputs of the call, unless others are given. tolerance: returns the
+    tolerance of a floating-point output by its name, in place of 0.
+    """
     findings = Findings()
-    for name, found in call.found.items():
-        expected, tolerance = call.expected[name], 0.0
-        if _is_pair(found, expected):
-            tolerance = tolerance_of(call, expected, default(name))
-        findings.add(name, difference(found, expected, tolerance, call.rule.axes.get(name)))
+    expected = call.expected if expected is None else expected
+    for name, each in (call.found if found is None else found).items():
+        right = expected[name]
+        both_real = _is_pair(each, right)
+        bound = tolerance_of(call, right, tolerance(name)) if both_real else 0.0
+        findings.add(name, difference(each, right, bound, call.rule.axes_of(name)))
     return findings
 
 
@@ -83,10 +93,6 @@ def _is_pair(found: Any, expected: Any) -> bool:
     both = (found, expected)
     are_floating = all(isinstance(each, Tensor) and each.is_floating_point() for each in both)
     return are_floating and found.shape == expected.shape
-
-
-def exact(call: Call) -> Findings:
-    return _judge(call, lambda _: 0.0)
 
 
 def near(rtol: float, rms_atol: float) -> Callable[[Call], Findings]:
@@ -105,7 +111,7 @@ def near(rtol: float, rms_atol: float) -> Callable[[Call], Findings]:
             atols[name] = relative_atol(b, rms_atol)
             return tolerated(b, rtol, atols[name]) + _spacing(found, expected).numpy()
 
-        findings = _judge(call, tolerance)
+        findings = exact(call, tolerance=tolerance)
         if call.rtol is None and call.atol is None:
             findings.notes += [
                 f"{name}: the tolerance is {rtol:g} of the element plus {atols[name]:.3g}, "
@@ -132,7 +138,7 @@ def sums(call: Call) -> Findings:
         values = call.found[name], call.expected[name], magnitudes[name]
         return sum_tolerance(*values, call.rule.terms(call))
 
-    findings = _judge(call, bound)
+    findings = exact(call, tolerance=bound)
     if not findings.differences:
         return findings
     errors: list[Tensor] = []

@@ -151,7 +151,7 @@ def _judge_balls(call: Call, findings: Findings, found: Tensor, right: Tensor, s
         excused = explained & at_any_bound
         findings.rounding += int(excused.sum())
         merged[b[~excused], m[~excused]] = pair[1][~excused].to(merged.dtype)
-    shape, axes = call.found["idx_tensor"].shape, call.rule.axes.get("idx_tensor")
+    shape, axes = call.found["idx_tensor"].shape, call.rule.axes_of("idx_tensor")
     findings.add("idx_tensor", difference(found.view(shape), merged.view(shape), axes=axes))
     if findings.differences and same_sets:
         findings.notes.append(
@@ -179,7 +179,7 @@ def samples(with_distances: bool) -> Callable[[Call], Findings]:
             merged[b] = right[b].to(merged.dtype)
             if not findings.notes:
                 findings.notes.append(f"first in batch {b}: {fault}")
-        findings.add(name, difference(found, merged, axes=call.rule.axes.get(name)))
+        findings.add(name, difference(found, merged, axes=call.rule.axes_of(name)))
         return findings
 
     return judge

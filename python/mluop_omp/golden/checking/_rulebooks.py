@@ -5,58 +5,53 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any, Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mluop_omp.golden._text import listed
-from mluop_omp.golden.checking._calls import Call, Difference, Findings
+from mluop_omp.golden.checking._calls import Call, Difference, Findings, Rulebook
 from mluop_omp.golden.checking._differences import difference
 from mluop_omp.golden.comparison import Comparison, SparseSites, compare
-
-# Extracts input sites, output sites, pairs [K, 2, L], their numbers and the kernel.
-Parts = Callable[[Call, dict[str, Any]], tuple[Tensor, Tensor, Tensor, Tensor, Sequence[int]]]
+from mluop_omp.torch.rulebooks import fit_columns
 
 
-def pairs(parts: Parts) -> Callable[[Call], Findings]:
+def pairs(call: Call) -> Findings:
     """Judges output sites and index pairs.
 
     Rows of output sites may be in any order, and a pair may name any row of a repeated site, as the
     hash tables of devices decide. Pairs are therefore compared by the coordinates of their rows.
     """
-
-    def judge(call: Call) -> Findings:
-        findings = Findings()
-        inputs, found_sites, *found, kernel = parts(call, call.found)
-        _, right_sites, *right, _ = parts(call, call.expected)
-        findings.add("sites", _site_difference(found_sites, right_sites))
-        invalid = _invalid(*found, len(inputs), len(found_sites))
-        if invalid:
-            findings.add("pairs", invalid)
-            return findings
-        if found[0].shape[0] != right[0].shape[0]:
-            offsets = found[0].shape[0], right[0].shape[0]
-            findings.add("pairs", "have {} offsets, expected {}".format(*offsets))
-            return findings
-        keys = torch.cat([each.long() for each in (inputs, found_sites, right_sites)])
-        _, places = torch.unique(keys, dim=0, return_inverse=True)
-        of_input, of_found, of_right = places.split(
-            [len(inputs), len(found_sites), len(right_sites)]
-        )
-        codes = _Codes(of_input, int(places.max()) + 1 if len(places) else 1)
-        found_codes = codes.of(*found, of_found)
-        right_codes = codes.of(*right, of_right)
-        if torch.equal(found_codes, right_codes):
-            return findings
-        findings.add("pairs", codes.difference(found_codes, right_codes))
-        for text, order in _orders(kernel):
-            if torch.equal(codes.of(found[0][order], found[1][order], of_found), right_codes):
-                findings.notes.append(f"the pairs are right with {text}")
-                break
+    rulebook, inputs, findings = call.rule.rulebook, call.given["indices"], Findings()
+    assert rulebook is not None
+    found_sites, *found = rulebook(call, call.found)
+    right_sites, *right = rulebook(call, call.expected)
+    findings.add("sites", _site_difference(found_sites, right_sites))
+    invalid = _invalid(*found, len(inputs), len(found_sites))
+    if invalid:
+        findings.add("pairs", invalid)
         return findings
-
-    return judge
+    if found[0].shape[0] != right[0].shape[0]:
+        offsets = found[0].shape[0], right[0].shape[0]
+        findings.add("pairs", "have {} offsets, expected {}".format(*offsets))
+        return findings
+    keys = torch.cat([each.long() for each in (inputs, found_sites, right_sites)])
+    _, places = torch.unique(keys, dim=0, return_inverse=True)
+    sizes = [len(inputs), len(found_sites), len(right_sites)]
+    of_input, of_found, of_right = places.split(sizes)
+    codes = _Codes(of_input, int(places.max()) + 1 if len(places) else 1)
+    found_codes = codes.of(*found, of_found)
+    right_codes = codes.of(*right, of_right)
+    if torch.equal(found_codes, right_codes):
+        return findings
+    findings.add("pairs", codes.difference(found_codes, right_codes))
+    kernel = call.given["kernelSize" if "kernelSize" in call.given else "ksize"]
+    for text, order in _orders(kernel):
+        if torch.equal(codes.of(found[0][order], found[1][order], of_found), right_codes):
+            findings.notes.append(f"the pairs are right with {text}")
+            break
+    return findings
 
 
 def _site_difference(found: Tensor, right: Tensor) -> Difference | None:
@@ -125,6 +120,26 @@ def _orders(kernel: Sequence[int]) -> Iterator[tuple[str, Tensor]]:
             if not any(torch.equal(order, other) for other in seen):
                 seen.append(order)
                 yield " and ".join(text), order
+
+
+def ordered(found: Rulebook, expected: Rulebook, rows: int) -> Rulebook:
+    """Returns found sites, pairs [K, 2, rows] and their numbers in the order of the C API: sites in
+    the order of the expected ones, all others last; the pairs of each offset in the order of their
+    input rows, followed by -1.
+    """
+    sites, pairs, num = found[0], fit_columns(found[1], rows), found[2]
+    _, places = torch.unique(torch.cat((expected[0], sites)), dim=0, return_inverse=True)
+    of_expected, of_found = places.split([len(expected[0]), len(sites)])
+    ranks = torch.full((len(places),), len(places))
+    ranks[of_expected] = torch.arange(len(of_expected))
+    order = ranks[of_found].argsort(stable=True)
+    row = order.argsort()
+    used = torch.arange(rows) < num.unsqueeze(1)
+    inputs, outputs = pairs.long().unbind(1)
+    outputs = torch.where(used, row[torch.where(used, outputs, 0)], -1)
+    by_input = torch.where(used, inputs, rows).argsort(dim=1, stable=True)
+    pairs = torch.stack((torch.where(used, inputs, -1), outputs), 1)
+    return sites[order], pairs.gather(2, by_input.unsqueeze(1).expand_as(pairs)), num
 
 
 class SitesOfPairs:
