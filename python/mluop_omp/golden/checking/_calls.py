@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import functools
 import inspect
-from typing import Any, Callable, Union
+from typing import Any, Callable, NamedTuple, Union
 
 import numpy as np
 import torch
@@ -14,10 +14,16 @@ from torch import Tensor
 
 from mluop_omp.golden.comparison import Comparison
 
-# Output sites, pairs [K, 2, L] and their numbers.
-Rulebook = tuple[Tensor, Tensor, Tensor]
 # Element types that the operators of mmcv and spconv widen to float32.
 HALF_TYPES = frozenset((torch.float16, torch.bfloat16))
+
+
+class Rulebook(NamedTuple):
+    """Output sites, pairs [K, 2, L] and their numbers."""
+
+    sites: Tensor
+    pairs: Tensor
+    num: Tensor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,13 +39,14 @@ class Rule:
             elements are not compared.
         axes: names of the dimensions of all outputs that have as many, or by output.
         widened: `ours` computes half and bfloat16 arguments in float32.
-        subtracted: arguments whose products are subtracted from the sums.
+        subtracted: the argument whose products are subtracted from the sums.
         terms: returns the largest number of terms of a sum.
         layout: the layout of the filters, a key of `FILTER_LAYOUTS`.
         rows: the output that counts the valid rows of the others: its only element, or its rows.
         pairs: the argument with index pairs; in functions that compute them, the result.
-        rulebook: returns the rulebook in the results of a function that computes index pairs.
-        transposed: results whose first dimension is the last one of the C API.
+        rulebook: in functions that compute index pairs, returns the rulebook in the results, given
+            the call and the results.
+        transposed: the output whose first dimension is the last one in the C API.
     """
 
     name: str
@@ -49,13 +56,13 @@ class Rule:
     results: tuple[str, ...] = ()
     axes: str | dict[str, str] = ""
     widened: bool = False
-    subtracted: tuple[str, ...] = ()
+    subtracted: str = ""
     terms: Callable[[Call], int] = lambda _: 1
     layout: str = ""
     rows: str = ""
     pairs: str = ""
-    rulebook: Callable[[Call, dict[str, Any]], Rulebook] | None = None
-    transposed: tuple[str, ...] = ()
+    rulebook: Any = None
+    transposed: str = ""
 
     @property
     def sites(self) -> str:
@@ -117,9 +124,10 @@ class Findings:
     notes: list[str] = dataclasses.field(default_factory=list)
     rounding: int = 0
 
-    def add(self, name: str, difference: Difference | None) -> None:
+    def add(self, name: str, difference: Difference | None) -> Findings:
         if difference is not None:
             self.differences[name] = difference
+        return self
 
 
 @dataclasses.dataclass
@@ -155,7 +163,7 @@ class Call:
                 if self.rule.widened and value.dtype in HALF_TYPES:
                     value = value.float()
                 if absolute:
-                    value = -value.abs() if name in self.rule.subtracted else value.abs()
+                    value = -value.abs() if name == self.rule.subtracted else value.abs()
                 arguments[name] = value
         values = self.rule.run(arguments)
         return {name: abs(value) for name, value in values.items()} if absolute else values

@@ -25,7 +25,7 @@ from mluop_omp import _library
 from mluop_omp._arrays import Arrays
 from mluop_omp.golden import _output
 from mluop_omp.golden._numbers import to_numpy
-from mluop_omp.golden.checking._calls import Call, Findings
+from mluop_omp.golden.checking._calls import Call, Findings, Rulebook
 from mluop_omp.golden.checking._rulebooks import ordered
 from mluop_omp.golden.comparison import Comparison
 
@@ -123,7 +123,7 @@ def _results(call: Call, folder: str) -> dict[str, _Pair]:
             raise ValueError("sites are repeated")
         parts = [call.rule.rulebook(call, values) for values in (computed, found)]
         both = (ordered(each, parts[0], len(given["indices"])) for each in parts)
-        return dict(zip(("sites", "pairs", "num"), zip(*both)))
+        return dict(zip(Rulebook._fields, zip(*both)))
     pairs = {name: (computed[name], each) for name, each in found.items()}
     if "groups" in pairs:  # Lists of members.
         members, sizes = zip(*map(_flat, pairs["groups"]))
@@ -140,7 +140,7 @@ def _flat(groups: list) -> tuple[Tensor, Tensor]:
 @contextlib.contextmanager
 def _recorded(folder: str) -> Iterator[None]:
     """Records the calls of this thread in the folder. Meanwhile, others wait for their handles."""
-    thread, handle = threading.get_ident(), Arrays.handle
+    thread = threading.get_ident()
 
     def recording_handle() -> _library.Handle:
         with _LOCK:
@@ -152,6 +152,7 @@ def _recorded(folder: str) -> Iterator[None]:
             return own
 
     with _LOCK:
+        handle = Arrays.handle
         Arrays.handle = staticmethod(recording_handle)  # type: ignore[method-assign]
         try:
             yield
@@ -186,9 +187,7 @@ _FIELDS = re.compile(
 )
 
 
-def _replace(
-    path: Path, results: dict[str, _Pair], transposed: tuple[str, ...]
-) -> tuple[str, set[str]]:
+def _replace(path: Path, results: dict[str, _Pair], transposed: str) -> tuple[str, set[str]]:
     """Replaces the elements of the outputs of a recorded case.
 
     Returns the text of the case, and the names of the results that it has. Outputs that are no
@@ -202,7 +201,7 @@ def _replace(
         elements = elements.view(shape)
         # Results of equal elements are matched by their names.
         for name in sorted(left, key=lambda each: each != output["name"]):
-            axis = 1 if output["layout"] == "NHWC" else 0 if name in transposed else -1
+            axis = 1 if output["layout"] == "NHWC" else 0 if name == transposed else -1
             right, found = (_rows(each, axis, shape) for each in left[name])
             if right is not None and _equal(elements, right):
                 if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Callable
 
 import torch
@@ -25,16 +25,25 @@ def reproducing_filters(
 
 def _readings(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
     """Yields other readings of the same memory, each distinct tensor once."""
-    seen = [filters]
-    for reversed_offsets in (True, False):
-        for name, reading in _of_layouts(filters, layout):
-            text = [] if name == layout else [f"filters that are read as {name}"]
-            if reversed_offsets:
-                reading = reading.flip(_kernel_axes(reading, layout))
-                text.append(f"{'' if text else 'filters with '}the offsets reversed")
-            if not any(torch.equal(reading, other) for other in seen):
-                seen.append(reading)
-                yield " and ".join(text), reading
+    readings = []
+    for name, reading in _of_layouts(filters, layout):
+        text = "" if name == layout else f"filters that are read as {name}"
+        reverse = f"{text} and " if text else "filters with "
+        axes = _kernel_axes(reading, layout)
+        readings.append((f"{reverse}the offsets reversed", reading.flip(axes)))
+        readings.append((text, reading))
+    return distinct(filters, readings)
+
+
+def distinct(
+    original: Tensor, others: Iterable[tuple[str, Tensor]]
+) -> Iterator[tuple[str, Tensor]]:
+    """Yields the tensors that equal neither the original nor one before them."""
+    seen = [original]
+    for text, other in others:
+        if not any(torch.equal(other, each) for each in seen):
+            seen.append(other)
+            yield text, other
 
 
 def _of_layouts(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:

@@ -13,7 +13,12 @@ import torch
 from torch import Tensor
 
 from mluop_omp.golden.checking._calls import Call, Findings
-from mluop_omp.golden.checking._differences import difference, other_shape, tolerance_of
+from mluop_omp.golden.checking._differences import (
+    difference,
+    exact_unless,
+    other_shape,
+    tolerance_of,
+)
 from mluop_omp.mmcv import rows_of_three
 
 # Rounding errors of a squared distance: three differences, three products and two sums, doubled.
@@ -40,44 +45,39 @@ def _take(points: Tensor, idx: Tensor) -> Tensor:
     return points.gather(1, flat).view(*idx.shape, 3)
 
 
-def _is_settled(
-    findings: Findings, name: str, idx: Tensor, right: Tensor, count: int | Tensor
-) -> bool:
-    """Adds an error if indices are invalid; returns whether nothing is left to judge."""
-    invalid = other_shape(idx, right)
-    if invalid is None:
-        counts = torch.as_tensor(count).expand(idx.shape)
-        outside = ((idx < 0) | (idx >= counts)).nonzero()
-        if len(outside):
-            first = tuple(outside[0].tolist())
-            invalid = f"idx{list(first)} is {int(idx[first])}, expected 0 to {counts[first] - 1}"
-    findings.add(name, invalid)
-    return invalid is not None or torch.equal(idx.long(), right.long())
+def _invalid(idx: Tensor, right: Tensor, count: int | Tensor) -> str | None:
+    """Returns an error if indices have another shape, or are not below the count."""
+    if idx.shape != right.shape:
+        return other_shape(idx, right)
+    counts = torch.as_tensor(count).expand(idx.shape)
+    for first in ((idx < 0) | (idx >= counts)).nonzero()[:1].tolist():
+        at = tuple(first)
+        return f"idx{first} is {int(idx[at])}, expected 0 to {int(counts[at]) - 1}"
+    return None
 
 
-def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call], Findings]:
+def nearest(centers: str, points: str) -> Callable[[Call], Findings]:
     """Judges neighbors idx [B, M, k] in the order of their distances, and squared distances."""
 
     def judge(call: Call) -> Findings:
-        findings, expected = Findings(), call.expected
-        found_idx, right_idx, found_dist = call.found[idx], expected[idx], call.found[dist2]
-        distances = expected[dist2].double()
-        tolerance = tolerance_of(call, distances, _eps(found_dist) * distances)
-        findings.add(dist2, difference(found_dist, expected[dist2], tolerance))
+        name, dist2 = "idx_tensor", "dist2_tensor"
+        found_idx, right_idx = call.found[name], call.expected[name]
+        distances = call.expected[dist2].double()
+        tolerance = tolerance_of(call, distances, _eps(call.found[dist2]) * distances)
+        of_dist2 = difference(call.found[dist2], call.expected[dist2], tolerance)
         cloud, queries = _points(call.given[points]), _points(call.given[centers]).unsqueeze(2)
-        if _is_settled(findings, idx, found_idx, right_idx, cloud.shape[1]):
-            return findings
+        invalid = _invalid(found_idx, right_idx, cloud.shape[1])
+        if invalid or torch.equal(found_idx.long(), right_idx.long()):
+            return Findings().add(dist2, of_dist2).add(name, invalid)
         wrong = found_idx.long() != right_idx.long()
         found, right = (_squares(queries, _take(cloud, each)) for each in (found_idx, right_idx))
         tie = wrong & (found == right)
         # Includes the rounding of half coordinates.
         near = wrong & ~tie & ((found - right).abs() <= _eps(call.given[points]) * right)
         # The choice among equal distances depends on the whole row.
-        open_rows = near.any(-1, keepdim=True)
-        wrong = wrong & ~near & ~(tie & open_rows)
-        merged = torch.where(wrong, right_idx, found_idx)
-        findings.rounding = int((near | (tie & open_rows)).sum())
-        findings.add(idx, difference(found_idx, merged))
+        is_open = near | (tie & near.any(-1, keepdim=True))
+        findings = exact_unless(call, name, is_open).add(dist2, of_dist2)
+        wrong &= ~is_open
         if wrong.any() and not (wrong & ~tie).any():
             findings.notes.append(_tie_note(wrong, found_idx, right_idx))
         return findings
@@ -94,51 +94,39 @@ def _tie_note(wrong: Tensor, found: Tensor, right: Tensor) -> str:
 
 
 def ball(call: Call) -> Findings:
-    """Judges the first nsample points within a ball, in the order of their rows."""
-    findings = Findings()
-    found, right = call.found["idx_tensor"], call.expected["idx_tensor"]
-    count = call.given["xyz_tensor"].shape[1]
-    if not _is_settled(findings, "idx_tensor", found, right, count):
-        _judge_balls(call, findings, found, right, torch.zeros(found.shape[:2], dtype=torch.long))
-    return findings
+    """Judges the first nsample points within a ball, in the order of their rows.
 
-
-def stack_ball(call: Call) -> Findings:
-    """Judges balls of stacked clouds, where -1 marks a ball without points."""
-    findings, name = Findings(), "idx_tensor"
-    found, right = call.found[name], call.expected[name]
-    counts, centers = (call.given[name].long() for name in ("xyz_batch_cnt", "new_xyz_batch_cnt"))
-    cloud = torch.arange(len(counts)).repeat_interleave(centers)
-    numbers = counts[cloud].clamp(min=1).unsqueeze(1)
-    rows = [torch.where((each == -1) & (each[:, :1] == -1), 0, each) for each in (found, right)]
-    if _is_settled(findings, name, *rows, numbers):
-        findings.add(name, findings.differences.get(name) or difference(found, right))
-        return findings
-    starts = (counts.cumsum(0) - counts)[cloud]
-    _judge_balls(call, findings, *(each.unsqueeze(0) for each in (*rows, starts)))
-    return findings
-
-
-def _judge_balls(call: Call, findings: Findings, found: Tensor, right: Tensor, starts: Tensor):
-    """found, right: rows [B, M, nsample] of the clouds that begin at the rows starts [B, M]."""
-    cloud, centers = (
-        _points(call.given[name]).view(len(found), -1, 3)
-        for name in ("xyz_tensor", "new_xyz_tensor")
-    )
-    batch, row = (found != right).any(-1).nonzero(as_tuple=True)
-    merged = found.clone()
+    In stacked clouds, -1 marks a ball without points.
+    """
+    name, is_stacked = "idx_tensor", "xyz_batch_cnt" in call.given
+    cloud, centers = (_points(call.given[each]) for each in ("xyz_tensor", "new_xyz_tensor"))
+    if is_stacked:
+        names = "xyz_batch_cnt", "new_xyz_batch_cnt"
+        points, balls = (call.given[each].long() for each in names)
+    else:
+        points, balls = (torch.full((len(each),), each.shape[1]) for each in (cloud, centers))
+        cloud, centers = cloud.flatten(0, 1), centers.flatten(0, 1)
+    first, counts = (each.repeat_interleave(balls) for each in (points.cumsum(0) - points, points))
+    shape = call.expected[name].shape
+    rows = [values[name].long() for values in (call.found, call.expected)]
+    if is_stacked:
+        rows = [torch.where((each == -1) & (each[:, :1] == -1), 0, each) for each in rows]
+    invalid = _invalid(*rows, counts.clamp(min=1).view(*shape[:-1], 1))
+    if invalid:
+        return Findings().add(name, invalid)
+    found, right = (each.reshape(-1, shape[-1]) for each in rows)
+    is_open, same_sets = torch.zeros_like(found, dtype=torch.bool), True
     radii = call.given.get("min_radius", 0.0), call.given["max_radius"]
     low, high = (float(radius) ** 2 for radius in radii)
-    eps, same_sets, chunk = _eps(call.given["xyz_tensor"]), True, 4096
-    for begin in range(0, len(batch), chunk):
-        b, m = batch[begin : begin + chunk], row[begin : begin + chunk]
-        pair = found[b, m], right[b, m]
-        explained, at_any_bound = (torch.full((len(b),), value) for value in (True, False))
+    eps = _eps(call.given["xyz_tensor"])
+    for ball in (found != right).any(-1).nonzero().flatten().split(4096):
+        pair = found[ball], right[ball]
+        explained, at_any_bound = (torch.full((len(ball),), value) for value in (True, False))
         for one, other in (pair, pair[::-1]):
             missing = ~(one.unsqueeze(2) == other.unsqueeze(1)).any(2)
             same_sets = same_sets and not bool(missing.any())
-            members = cloud[b.unsqueeze(1), starts[b, m].unsqueeze(1) + one]
-            squares = _squares(centers[b, m].unsqueeze(1), members)
+            members = cloud[first[ball].unsqueeze(1) + one]
+            squares = _squares(centers[ball].unsqueeze(1), members)
             is_inside = ((squares >= low) & (squares < high)) | (squares == 0)
             at_bound = (squares != 0) & (
                 ((squares - low).abs() <= eps * low) | ((squares - high).abs() <= eps * high)
@@ -148,38 +136,34 @@ def _judge_balls(call: Call, findings: Findings, found: Tensor, right: Tensor, s
             is_empty = ((one == 0) & ~is_inside).all(1, keepdim=True)
             explained &= (~missing | at_bound | is_displaced | is_empty).all(1)
             at_any_bound |= (missing & at_bound).any(1)
-        excused = explained & at_any_bound
-        findings.rounding += int(excused.sum())
-        merged[b[~excused], m[~excused]] = pair[1][~excused].to(merged.dtype)
-    shape, axes = call.found["idx_tensor"].shape, call.rule.axes_of("idx_tensor")
-    findings.add("idx_tensor", difference(found.view(shape), merged.view(shape), axes=axes))
+        is_open[ball] = (explained & at_any_bound).unsqueeze(1)
+    findings = exact_unless(call, name, is_open.view(shape))
     if findings.differences and same_sets:
         findings.notes.append(
             "wrong order: each ball has the right points; the definition takes them in the order "
             "of their rows and repeats the first"
         )
+    return findings
 
 
 def samples(with_distances: bool) -> Callable[[Call], Findings]:
     """Judges furthest point sampling: of a cloud [B, N, 3], or of distances [B, N, N]."""
 
     def judge(call: Call) -> Findings:
-        findings, name = Findings(), "idx_tensor"
+        name, cloud, notes = "idx_tensor", call.given["points_tensor"], []
         found, right = call.found[name], call.expected[name]
-        cloud = call.given["points_tensor"]
-        if _is_settled(findings, name, found, right, cloud.shape[1]):
-            return findings
+        invalid = _invalid(found, right, cloud.shape[1])
+        if invalid:
+            return Findings().add(name, invalid)
         cloud = cloud.float() if with_distances else _points(cloud)
-        merged = found.clone()
+        is_open = torch.zeros_like(found, dtype=torch.bool)
         for b in (found != right).any(1).nonzero().flatten().tolist():
             fault = _first_fault(cloud[b], found[b].tolist(), right[b].tolist(), with_distances)
-            if fault is None:
-                findings.rounding += int((found[b] != right[b]).sum())
-                continue
-            merged[b] = right[b].to(merged.dtype)
-            if not findings.notes:
-                findings.notes.append(f"first in batch {b}: {fault}")
-        findings.add(name, difference(found, merged, axes=call.rule.axes_of(name)))
+            is_open[b] = fault is None
+            if fault is not None:
+                notes.append(f"first in batch {b}: {fault}")
+        findings = exact_unless(call, name, is_open)
+        findings.notes = notes[:1]
         return findings
 
     return judge

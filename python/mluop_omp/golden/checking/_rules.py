@@ -25,13 +25,14 @@ def _rule(
     name: str,
     judge: Callable[[Call], Findings],
     outputs: str = "",
+    axes: str | dict[str, str] = "",
     results: str = "",
     **others: Any,
 ) -> Rule:
     """outputs, results: names, with blanks between them."""
     others.setdefault("widened", judge is sums)
     names = tuple(outputs.split()), tuple(results.split())
-    return Rule(name, functions[name], judge, *names, **others)
+    return Rule(name, functions[name], judge, *names, axes, **others)
 
 
 def _uses(*names: str) -> Callable[[Call], int]:
@@ -50,11 +51,11 @@ def _products(call: Call) -> int:
     return filters.numel() // max(min(filters.shape[0], *filters.shape[-2:]), 1)
 
 
-_PIXELS, _FILTERS = "image channel row column", "output input row column"
-_CONVOLUTION: dict[str, Any] = {"results": "output", "axes": "row channel", "terms": _products}
+_ROWS, _POINTS, _PIXELS = "row channel", "batch channel point", "image channel row column"
+_CONVOLUTION: dict[str, Any] = {"results": "output", "axes": _ROWS, "terms": _products}
 _GRADIENTS: dict[str, Any] = {
     "results": "grad_features grad_filters",
-    "axes": "row channel",
+    "axes": _ROWS,
     "terms": lambda call: max(_products(call), len(call.given["features"])),
 }
 
@@ -63,143 +64,110 @@ def mmcv_rules() -> list[Rule]:
     """The functions of mmcv._ext."""
     rule = functools.partial(_rule, mmcv.FUNCTIONS)
     close, wide, loss = near(1e-4, 1e-4), near(1e-3, 1e-3), near(1e-3, 1e-4)
-    kept = boxes.kept("iou_threshold", scores="scores")
-    kept_of_sorted = boxes.kept("nms_overlap_thresh")
-    inside = boxes.inside("boxes_tensor")
-    knn = neighbors.nearest("new_xyz_tensor", "xyz_tensor", "idx_tensor", "dist2_tensor")
-    three = neighbors.nearest("unknown_tensor", "known_tensor", "idx_tensor", "dist2_tensor")
-    distances = {"outputs": "dist2_tensor idx_tensor", "axes": "batch center neighbor"}
-    in_box = {"outputs": "box_idx_of_points_tensor"}
-    of_points: dict[str, Any] = {
-        "outputs": "grad_points_tensor",
-        "axes": "batch channel feature",
-        "terms": _uses("idx_tensor"),
-    }
+    samples, by_distances = neighbors.samples(False), neighbors.samples(True)
+    knn = neighbors.nearest("new_xyz_tensor", "xyz_tensor")
+    three = neighbors.nearest("unknown_tensor", "known_tensor")
+    kept, kept3d = boxes.kept("iou_threshold", "scores"), boxes.kept("nms_overlap_thresh")
+    inside, in_boxes = boxes.inside("boxes_tensor"), "box_idx_of_points_tensor"
+    idx, uses, features = "idx_tensor", _uses("idx_tensor"), "batch channel feature"
     rulebook: dict[str, Any] = {
         "results": "out_indices indice_pairs indice_num",
         "pairs": "indice_pairs",
-        "rulebook": lambda _, values: tuple(values.values()),
+        "rulebook": lambda _, values: Rulebook(*values.values()),
     }
-    of_pairs: dict[str, Any] = {"layout": "mmcv", "pairs": "indicePairs"}
+    by_pairs: dict[str, Any] = {"layout": "mmcv", "pairs": "indicePairs"}
     pixels: dict[str, Any] = {"axes": _PIXELS, "widened": True}
+    of_filters = "output input row column"
     return [
-        rule("ball_query_forward", neighbors.ball, "idx_tensor", axes="batch center sample"),
-        rule("stack_ball_query_forward", neighbors.stack_ball, "idx_tensor", axes="center sample"),
-        rule(
-            "furthest_point_sampling_forward",
-            neighbors.samples(False),
-            "idx_tensor",
-            axes="batch sample",
-        ),
-        rule(
-            "furthest_point_sampling_with_dist_forward",
-            neighbors.samples(True),
-            "idx_tensor",
-            axes="batch sample",
-        ),
-        rule("knn_forward", knn, **distances),
-        rule("three_nn_forward", three, **distances),
-        rule("gather_points_forward", exact, "out_tensor", axes="batch channel point"),
-        rule("gather_points_backward", sums, **of_points),
+        rule("ball_query_forward", neighbors.ball, idx, "batch center sample"),
+        rule("stack_ball_query_forward", neighbors.ball, idx, "center sample"),
+        rule("furthest_point_sampling_forward", samples, idx, "batch sample"),
+        rule("furthest_point_sampling_with_dist_forward", by_distances, idx, "batch sample"),
+        rule("knn_forward", knn, "dist2_tensor idx_tensor", "batch center neighbor"),
+        rule("three_nn_forward", three, "dist2_tensor idx_tensor", "batch center neighbor"),
+        rule("gather_points_forward", exact, "out_tensor", _POINTS),
+        rule("gather_points_backward", sums, "grad_points_tensor", features, terms=uses),
         rule("group_points_forward", exact, "out_tensor"),
-        rule("group_points_backward", sums, **of_points),
-        rule("stack_group_points_forward", exact, "out_tensor", axes="group channel sample"),
-        rule(
-            "stack_group_points_backward",
-            sums,
-            "grad_features_tensor",
-            axes="row channel",
-            terms=_uses("idx_tensor"),
-        ),
-        rule(
-            "three_interpolate_forward",
-            sums,
-            "out_tensor",
-            axes="batch channel point",
-            terms=lambda _: 3,
-        ),
-        rule("three_interpolate_backward", sums, **of_points),
+        rule("group_points_backward", sums, "grad_points_tensor", features, terms=uses),
+        rule("stack_group_points_forward", exact, "out_tensor", "group channel sample"),
+        rule("stack_group_points_backward", sums, "grad_features_tensor", _ROWS, terms=uses),
+        rule("three_interpolate_forward", sums, "out_tensor", _POINTS, terms=lambda _: 3),
+        rule("three_interpolate_backward", sums, "grad_points_tensor", features, terms=uses),
         rule(
             "assign_score_withk_forward",
             sums,
             "output",
-            subtracted=("centers",),
+            subtracted="centers",
             terms=lambda call: call.given["scores"].shape[3],
         ),
         rule(
             "assign_score_withk_backward",
             sums,
             "grad_points grad_centers grad_scores",
-            subtracted=("centers",),
+            subtracted="centers",
             # A center is subtracted from each of its neighbors.
             terms=lambda call: max(call.given["knn_idx"][0].numel(), call.given["scores"].shape[3]),
         ),
         rule("masked_im2col_forward", exact, "col"),
-        rule("masked_col2im_forward", exact, "im", axes="n c h w"),
+        rule("masked_col2im_forward", exact, "im", "n c h w"),
         rule(
             "hard_voxelize_forward",
             boxes.voxels,
             "voxels coors num_points_per_voxel voxel_num",
+            "voxel point channel",
             rows="voxel_num",
-            axes="voxel point channel",
         ),
-        rule("dynamic_voxelize_forward", exact, "coors", axes="point axis"),
+        rule("dynamic_voxelize_forward", exact, "coors", "point axis"),
         rule(
             "dynamic_point_to_voxel_forward",
             _reduced,
+            axes={"voxel_feats": _ROWS},
             results="voxel_feats voxel_coors point2voxel_map voxel_points_count",
-            axes={"voxel_feats": "row channel"},
             widened=True,
             terms=lambda call: max(call.expected["voxel_points_count"].tolist(), default=1),
         ),
-        rule("dynamic_point_to_voxel_backward", sums, "grad_feats", axes="row channel"),
-        *(
-            rule(f"get_indice_pairs_{axes}d_forward", rulebooks.pairs, **rulebook)
-            for axes in (2, 3, 4)
-        ),
-        rule("indice_conv_forward", sums, **_CONVOLUTION, **of_pairs),
-        rule("fused_indice_conv_forward", sums, **_CONVOLUTION, **of_pairs),
-        rule("indice_conv_backward", sums, **_GRADIENTS, **of_pairs),
-        rule("indice_maxpool_forward", exact, results="output", axes="row channel"),
+        rule("dynamic_point_to_voxel_backward", sums, "grad_feats", _ROWS),
+        rule("get_indice_pairs_2d_forward", rulebooks.pairs, **rulebook),
+        rule("get_indice_pairs_3d_forward", rulebooks.pairs, **rulebook),
+        rule("get_indice_pairs_4d_forward", rulebooks.pairs, **rulebook),
+        rule("indice_conv_forward", sums, **_CONVOLUTION, **by_pairs),
+        rule("fused_indice_conv_forward", sums, **_CONVOLUTION, **by_pairs),
+        rule("indice_conv_backward", sums, **_GRADIENTS, **by_pairs),
+        rule("indice_maxpool_forward", exact, axes=_ROWS, results="output"),
         rule(
             "indice_maxpool_backward",
             sums,
+            axes=_ROWS,
             results="grad_features",
-            axes="row channel",
             terms=lambda call: len(call.given["indicePairs"]),
         ),
         rule("nms", kept, results="kept"),
         rule("nms_rotated", kept, results="kept"),
         rule("nms_match", exact, results="groups"),
-        rule("softnms", near(1e-4, 1e-5), "dets", "inds", rows="inds"),
-        rule("iou3d_nms3d_forward", kept_of_sorted, "keep num_out", rows="num_out"),
-        rule("iou3d_nms3d_normal_forward", kept_of_sorted, "keep num_out", rows="num_out"),
+        rule("softnms", near(1e-4, 1e-5), "dets", results="inds", rows="inds"),
+        rule("iou3d_nms3d_forward", kept3d, "keep num_out", rows="num_out"),
+        rule("iou3d_nms3d_normal_forward", kept3d, "keep num_out", rows="num_out"),
         rule("box_iou_rotated", close, "ious"),
         rule("iou3d_boxes_overlap_bev_forward", near(1e-4, 1e-3), "ans_iou"),
-        rule("points_in_boxes_part_forward", inside, **in_box, axes="batch point"),
-        rule("points_in_boxes_all_forward", inside, **in_box, axes="batch point box"),
+        rule("points_in_boxes_part_forward", inside, in_boxes, "batch point"),
+        rule("points_in_boxes_all_forward", inside, in_boxes, "batch point box"),
         rule(
             "points_in_boxes_cpu_forward",
             inside,
             "pts_indices_tensor",
-            axes="box point",
-            transposed=("pts_indices_tensor",),
+            "box point",
+            transposed="pts_indices_tensor",
         ),
-        rule("sigmoid_focal_loss_forward", loss, "output", axes="row class"),
-        rule("sigmoid_focal_loss_backward", loss, "grad_input", axes="row class"),
+        rule("sigmoid_focal_loss_forward", loss, "output", "row class"),
+        rule("sigmoid_focal_loss_backward", loss, "grad_input", "row class"),
         rule("ms_deform_attn_forward", close, results="output"),
         rule("ms_deform_attn_backward", wide, "grad_value grad_sampling_loc grad_attn_weight"),
-        rule(
-            "roi_align_forward",
-            close,
-            "output argmax_y argmax_x",
-            axes="roi channel row column",
-        ),
+        rule("roi_align_forward", close, "output argmax_y argmax_x", "roi channel row column"),
         rule(
             "roi_align_backward",
             sums,
             "grad_input",
-            axes=_PIXELS,
+            _PIXELS,
             # A pixel is in two bins along each axis of each RoI.
             terms=lambda call: max(4 * len(call.given["rois"]), 1),
         ),
@@ -207,7 +175,7 @@ def mmcv_rules() -> list[Rule]:
             "roiaware_pool3d_forward",
             close,
             "argmax pts_idx_of_voxels pooled_features",
-            axes={
+            {
                 "argmax": "roi x y z channel",
                 "pts_idx_of_voxels": "roi x y z point",
                 "pooled_features": "roi x y z channel",
@@ -217,27 +185,27 @@ def mmcv_rules() -> list[Rule]:
             "roiaware_pool3d_backward",
             sums,
             "grad_in",
-            axes="row channel",
+            _ROWS,
             terms=_uses("argmax", "pts_idx_of_voxels"),
         ),
         rule(
             "roipoint_pool3d_forward",
             exact,
             "pooled_features pooled_empty_flag",
-            axes="batch box sample channel",
+            "batch box sample channel",
         ),
         # Gradients of positions are not sums of products: tolerances are relative to the tensor.
         rule("deform_conv_forward", wide, "output", **pixels),
         rule("deform_conv_backward_input", wide, "gradInput gradOffset", **pixels),
-        rule("deform_conv_backward_parameters", wide, "gradWeight", axes=_FILTERS, widened=True),
+        rule("deform_conv_backward_parameters", wide, "gradWeight", of_filters, widened=True),
         rule("modulated_deform_conv_forward", wide, "output", **pixels),
         rule(
             "modulated_deform_conv_backward",
             wide,
             "grad_input grad_weight grad_bias grad_offset grad_mask",
-            axes={
+            {
                 "grad_input": _PIXELS,
-                "grad_weight": _FILTERS,
+                "grad_weight": of_filters,
                 "grad_offset": _PIXELS,
                 "grad_mask": _PIXELS,
             },
@@ -251,31 +219,25 @@ def spconv_rules() -> list[Rule]:
     rule = functools.partial(_rule, spconv.functions())
     native: dict[str, Any] = {"layout": "KRSC", "pairs": "indice_pairs"}
     implicit: dict[str, Any] = {"layout": "KRSC", "pairs": "pair_fwd"}
-    gradients: dict[str, Any] = {**_GRADIENTS, "transposed": ("grad_filters",)}
+    gradients: dict[str, Any] = {**_GRADIENTS, "transposed": "grad_filters"}
     pool: dict[str, Any] = {
-        "axes": "row channel",
+        "axes": _ROWS,
         "terms": lambda call: call.given["indice_pairs"].shape[-2],
     }
+    pairs: dict[str, Any] = {"results": "sites pairs num", "pairs": "pairs", "rulebook": _native}
+    by_output: dict[str, Any] = {
+        "results": "sites num pair_fwd",
+        "pairs": "pair_fwd",
+        "rulebook": _implicit,
+    }
     return [
-        rule(
-            "get_indice_pairs",
-            rulebooks.pairs,
-            results="sites pairs num",
-            pairs="pairs",
-            rulebook=_native,
-        ),
-        rule(
-            "get_indice_pairs_implicit_gemm",
-            rulebooks.pairs,
-            results="sites num pair_fwd",
-            pairs="pair_fwd",
-            rulebook=_implicit,
-        ),
+        rule("get_indice_pairs", rulebooks.pairs, **pairs),
+        rule("get_indice_pairs_implicit_gemm", rulebooks.pairs, **by_output),
         rule("indice_conv", sums, **_CONVOLUTION, **native),
         rule("indice_conv_backward", sums, **gradients, **native),
         rule("implicit_gemm", sums, **_CONVOLUTION, **implicit),
         rule("implicit_gemm_backward", sums, **gradients, **implicit),
-        rule("indice_maxpool", _maxima, results="maxima", axes="row channel"),
+        rule("indice_maxpool", _maxima, axes=_ROWS, results="maxima"),
         rule("indice_maxpool_backward", sums, results="grad_features", **pool),
         rule("indice_avgpool_implicit_gemm", sums, results="output count", **pool),
         rule("indice_avgpool_implicit_gemm_backward", sums, results="grad_features", **pool),
@@ -290,11 +252,12 @@ def _reduced(call: Call) -> Findings:
 def _native(call: Call, values: dict[str, Any]) -> Rulebook:
     rows, subm = len(call.given["indices"]), bool(call.given.get("subm", False))
     pairs, num = complete_pairs(values["pairs"], values["num"], rows, subm)
-    return values["sites"], pairs.transpose(0, 1), num
+    return Rulebook(values["sites"], pairs.transpose(0, 1), num)
 
 
 def _implicit(call: Call, values: dict[str, Any]) -> Rulebook:
-    return values["sites"], *pairs_by_output(values["pair_fwd"], len(call.given["indices"]))
+    pairs = pairs_by_output(values["pair_fwd"], len(call.given["indices"]))
+    return Rulebook(values["sites"], *pairs)
 
 
 def _maxima(call: Call) -> Findings:
