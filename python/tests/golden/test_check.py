@@ -10,6 +10,7 @@ import subprocess
 import threading
 
 import cases
+import interfaces
 import pytest
 import torch
 from torch import nn
@@ -22,40 +23,67 @@ ops = importlib.import_module("mmcv.ops")
 ext = importlib.import_module("mmcv._ext")
 rules = importlib.import_module("mluop_omp.golden.checking._rules")
 differences = importlib.import_module("mluop_omp.golden.checking._differences")
-points = importlib.import_module("mluop_omp.mmcv._points")
-functions = importlib.import_module("mluop_omp.mmcv._functions")
 
 
-def on_device(function):
-    """A function that this package does not know as its own."""
+# The device in place of a function of this library: the same, but not known as the package's own;
+# with its result, or its arguments if it has none, spoiled; another function.
 
-    def device(*arguments, **named):
-        return function(*arguments, **named)
 
-    return device
+def same(right):
+    return lambda *arguments, **named: right(*arguments, **named)
+
+
+def spoiled(spoil):
+    def make(right):
+        def device(*arguments, **named):
+            result = right(*arguments, **named)
+            spoil(result if result is not None else arguments)
+            return result
+
+        return device
+
+    return make
+
+
+def other(function):
+    return lambda right: lambda *arguments, **named: function(right, *arguments, **named)
+
+
+def writes(index, values):
+    """A device that writes values to an argument."""
+
+    def write(right, *arguments, **named):
+        arguments[index].copy_(torch.tensor(values))
+
+    return other(write)
+
+
+def installed(monkeypatch, module, library_rules):
+    """Returns a function that makes a device of a module, with the functions given by name."""
+
+    def install(**wrong):
+        for rule in library_rules:
+            monkeypatch.setattr(module, rule.name, wrong.get(rule.name, same)(rule.ours))
+
+    install()
+    return install
 
 
 @pytest.fixture
 def device(monkeypatch):
-    """Registers functions of a device: right ones, except for the ones given by name."""
-
-    def register(**wrong):
-        for rule in rules.mmcv_rules():
-            monkeypatch.setattr(ext, rule.name, wrong.get(rule.name) or on_device(rule.ours))
-
-    register()
-    return register
+    return installed(monkeypatch, ext, rules.mmcv_rules())
 
 
-def then(function, spoil):
-    """The function, with its result or its last outputs spoiled."""
+@pytest.fixture
+def spconv():
+    module = pytest.importorskip("spconv.pytorch", reason="requires spconv")
+    importlib.import_module("mluop_omp.spconv").install()
+    return module
 
-    def device(*arguments, **named):
-        result = function(*arguments, **named)
-        spoil(result if result is not None else arguments)
-        return result
 
-    return device
+@pytest.fixture
+def spconv_device(monkeypatch, spconv):
+    return installed(monkeypatch, spconv.ops, rules.spconv_rules())
 
 
 class Net(nn.Module):
@@ -109,7 +137,7 @@ def test_what_is_right_is_equal(device, dtype):
     assert report.copied_bytes > 200 * 16 * 4
 
 
-def half_sums(features, filters, pairs, num, rows, inverse, subm):
+def half_sums(right, features, filters, pairs, num, rows, inverse, subm):
     """The products of each offset are added to half."""
     pairs = pairs.flip(1) if inverse else pairs
     flat = filters.reshape(-1, *filters.shape[-2:])
@@ -122,14 +150,13 @@ def half_sums(features, filters, pairs, num, rows, inverse, subm):
     return output
 
 
-def flipped(features, filters, *others):
-    return functions.indice_conv_forward(features, filters.flip(0, 1, 2), *others)
+def flipped(right, features, filters, *others):
+    return right(features, filters.flip(0, 1, 2), *others)
 
 
-def read_as_torch(features, filters, *others):
+def read_as_torch(right, features, filters, *others):
     shape = (*filters.shape[-1:], *filters.shape[-2:-1], *filters.shape[:3])
-    weight = filters.reshape(shape).permute(2, 3, 4, 1, 0)
-    return functions.indice_conv_forward(features, weight, *others)
+    return right(features, filters.reshape(shape).permute(2, 3, 4, 1, 0), *others)
 
 
 def scaled_channel(output):
@@ -140,10 +167,6 @@ def one_site(output):
     output[7] += 1
 
 
-def one_column(arguments):
-    arguments[-1][..., 0] = 2
-
-
 def one_tile(output):
     output[32:64, 8:16] = 0
 
@@ -151,11 +174,11 @@ def one_tile(output):
 @pytest.mark.parametrize(
     ("wrong", "texts"),
     [
-        (then(functions.indice_conv_forward, scaled_channel), ["one channel: 5", "1.25 times"]),
-        (then(functions.indice_conv_forward, one_site), ["one row: 7", "row 7 is the site ("]),
-        (then(functions.indice_conv_forward, one_tile), ["a tile: [32:64, 8:16]"]),
-        (flipped, ["reproduced by filters with the offsets reversed"]),
-        (read_as_torch, ["reproduced by filters that are read as torch"]),
+        (spoiled(scaled_channel), ["one channel: 5", "1.25 times"]),
+        (spoiled(one_site), ["one row: 7", "row 7 is the site ("]),
+        (spoiled(one_tile), ["a tile: [32:64, 8:16]"]),
+        (other(flipped), ["reproduced by filters with the offsets reversed"]),
+        (other(read_as_torch), ["reproduced by filters that are read as torch"]),
     ],
     ids=["channel", "site", "tile", "reversed", "layout"],
 )
@@ -174,30 +197,30 @@ def test_sums_in_half_are_named(device):
     net, input = Net((64, 32)).half(), sparse_input(64, torch.half)
     with torch.no_grad():
         assert checked(run, net, input)  # Sums in float32, rounded to half.
-        device(indice_conv_forward=half_sums)
+        device(indice_conv_forward=other(half_sums))
         report = checked(run, net, input)
     assert "errors of this size result from sums in half" in str(report.failures[0]), report
 
 
-def wrong_gradient(result):
-    result[1][0, 0, 0, 3] = 0
+def test_gradients_are_checked(device, tmp_path, mluop_case):
+    def wrong_gradient(result):
+        result[1][0, 0, 0, 3] = 0
 
-
-def test_gradients_are_checked(device):
-    device(indice_conv_backward=then(functions.indice_conv_backward, wrong_gradient))
+    device(indice_conv_backward=spoiled(wrong_gradient))
     net = Net()
-    report = checked(train, net, model=net)
+    report = checked(train, net, model=net, cases=tmp_path)
     assert [call.module.partition(" ")[0] for call in report.failures] == ["up", "down", "conv1"]
     assert list(report.failures[0].differences) == ["grad_filters"]
+    assert_case_fails(mluop_case, report)
     report = mluop_omp.check(net, raise_on_failure=True)
     with pytest.raises(mluop_omp.CheckFailure, match="grad_filters"), report:
         train(net)
     assert [call.operator for call in report.calls].count("indice_conv_backward") == 1
 
 
-def shuffled(*arguments):
+def in_another_order(right, *arguments):
     """Output sites and pairs in another order, as a hash table returns them."""
-    sites, pairs, num = functions._get_indice_pairs(*arguments)
+    sites, pairs, num = right(*arguments)
     order = torch.randperm(len(sites), generator=torch.Generator().manual_seed(2))
     if not arguments[-2]:  # Submanifold layers keep the sites of their input.
         pairs[:, 1] = torch.where(pairs[:, 1] < 0, -1, order.argsort()[pairs[:, 1].long()].int())
@@ -208,7 +231,7 @@ def shuffled(*arguments):
 
 
 def test_the_order_of_pairs_and_sites_is_open(device):
-    device(get_indice_pairs_3d_forward=shuffled)
+    device(get_indice_pairs_3d_forward=other(in_another_order))
     report = checked(run)
     assert report, report
 
@@ -226,31 +249,42 @@ def moved_site(result):
     result[0][4, 1] += 1
 
 
+def other_pair(result):
+    result[1][0, 1, 0] += 1
+
+
+def no_last_site(result):
+    result[0] = result[0][:-1]
+    sites, pairs, num = result
+    for of_offset, count in zip(pairs, num):
+        kept = of_offset[:, :count][:, of_offset[1, :count] != len(sites)]
+        count.fill_(kept.shape[1])
+        of_offset[:, :count] = kept
+
+
 @pytest.mark.parametrize(
     ("spoil", "text"),
     [
         (reversed_pairs, "the pairs are right with the offsets reversed"),
         (lost_pair, "1 of 1"),
         (moved_site, "site only in expected"),
+        (other_pair, "are additional; offsets 0"),
+        (no_last_site, "site only in expected"),
     ],
 )
-def test_wrong_pairs_are_named(device, spoil, text):
-    wrong = then(functions._get_indice_pairs, spoil)
-    device(get_indice_pairs_3d_forward=wrong)
+def test_wrong_pairs_are_named(device, spoil, text, tmp_path, mluop_case):
+    device(get_indice_pairs_3d_forward=spoiled(spoil))
     layer = ops.SparseConv3d(16, 4, (3, 3, 3), 2, 1, bias=False)
-    report = checked(layer, sparse_input(), operators="get_*")
+    report = checked(layer, sparse_input(), operators="get_*", cases=tmp_path)
     assert text in str(report) and not report
+    assert_case_fails(mluop_case, report)
 
 
 def test_ties_of_samples(device):
     square = torch.tensor([[[0.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]]])
     right = ops.furthest_point_sample(square, 3).tolist()
     assert right == [[0, 3, 2]]
-
-    def other_tie(cloud, temp, idx, **_):
-        idx.copy_(torch.tensor([[0, 3, 1]]))
-
-    device(furthest_point_sampling_forward=other_tie)
+    device(furthest_point_sampling_forward=writes(2, [[0, 3, 1]]))
     report = checked(ops.furthest_point_sample, square, 3)
     assert "wrong tie: samples 2 and 1 are both the furthest" in str(report)
     square[0, 1, 0] = 1e-7  # Rounding decides between 2 and 1.
@@ -265,27 +299,23 @@ def test_ties_of_neighbors_and_balls(device):
     cloud = torch.tensor([[[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [5, 5, 5]]])
     center = torch.zeros(1, 1, 3)
     right = ops.knn(2, cloud, center).flatten().tolist()
-    other = [each for each in (0, 1, 2) if each not in right][0]
+    (third,) = {0, 1, 2} - set(right)
 
-    def other_tie(*arguments, **named):
-        points.knn_forward(*arguments, **named)
-        idx = arguments[2]
-        idx[0, 0, 1] = other
+    def other_tie(arguments):
+        arguments[2][0, 0, 1] = third
 
-    def other_order(*arguments, **_):
-        arguments[2].copy_(torch.tensor([[[1, 0]]]))
-
-    device(knn_forward=other_tie, ball_query_forward=other_order)
+    order = writes(2, [[[1, 0]]])
+    device(knn_forward=spoiled(other_tie), ball_query_forward=order)
     with mluop_omp.check() as report:
         ops.knn(2, cloud, center)
         ops.ball_query(0, 2.0, 2, cloud, center)
     assert len(report.failures) == 2
     assert "wrong tie: each wrong neighbor is as near as the right one" in str(report.failures[0])
     assert "wrong order: each ball has the right points" in str(report.failures[1])
-    cloud[0, other] *= 1 + 2.0**-22
+    cloud[0, third] *= 1 + 2.0**-22
     report = checked(ops.knn, 2, cloud, center, operators="knn_forward")
     assert report and report.calls[0].verdict == "rounding"
-    cloud[0, other, 0] = 0.5
+    cloud[0, third, 0] = 0.5
     report = checked(ops.knn, 2, cloud, center, operators="knn_forward")
     assert "wrong tie" not in str(report) and not report
 
@@ -293,29 +323,20 @@ def test_ties_of_neighbors_and_balls(device):
 def test_what_rounding_and_order_decide(device):
     """Either result at a bound, a face and a threshold; equal scores in any order."""
 
-    def ball(new_xyz, xyz, idx, **_):
-        idx.copy_(torch.tensor([[[0, 1]]]))
+    def inside(arguments):
+        arguments[2].copy_(1 - arguments[2])
 
-    def inside(boxes, cloud, output):
-        functions_of_boxes.points_in_boxes_all_forward(boxes, cloud, output)
-        output.copy_(1 - output)
-
-    def second(boxes, scores, **_):
-        return torch.tensor([1])
-
-    def other_voxels(*arguments, **named):
-        functions.hard_voxelize_forward(*arguments, **named)
+    def other_voxels(arguments):
         count = int(arguments[6])
         for each in arguments[3:6]:
             each[:count] = each[:count].flip(0)
         arguments[3][0, :2] = arguments[3][0, :2].flip(0)
 
-    functions_of_boxes = importlib.import_module("mluop_omp.mmcv._boxes")
     device(
-        ball_query_forward=ball,
-        points_in_boxes_all_forward=inside,
-        nms=second,
-        hard_voxelize_forward=other_voxels,
+        ball_query_forward=writes(2, [[[0, 1]]]),
+        points_in_boxes_all_forward=spoiled(inside),
+        nms=other(lambda *_, **__: torch.tensor([1])),
+        hard_voxelize_forward=spoiled(other_voxels),
     )
     corners = torch.tensor([[0.0, 0, 2, 2], [0, 0, 2, 2]])
     box, origin = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]]), torch.zeros(1, 1, 3)
@@ -335,93 +356,54 @@ def test_what_rounding_and_order_decide(device):
     assert [call.operator for call in report.failures] == list(verdicts)[:3], report
 
 
-def test_a_point_at_a_bound_excuses_no_other(device):
-    """Balls have their center, at distance 0, and points at the bound of another rounding."""
-    inside = [[0.0, 0, 0], [0.5, 0, 0], [0, 0.5, 0], [1, 0, 0], [0, 0, 0.25], [3, 0, 0]]
-    cloud, center = torch.tensor([inside]), torch.zeros(1, 1, 3)
-    for found, verdict in (
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
         ([0, 1, 2, 4], "equal"),
         ([0, 1, 2, 3], "rounding"),
         ([1, 1, 2, 4], "differs"),  # without the center
         ([5, 1, 2, 4], "differs"),
         ([0, 1, 3, 5], "differs"),
         ([0, 1, 3, 4], "differs"),
-    ):
-
-        def ball(new_xyz, xyz, idx, *, found=found, **_):
-            idx.copy_(torch.tensor([[found]]))
-
-        device(ball_query_forward=ball)
-        with mluop_omp.check() as report:
-            ops.ball_query(0, 1.0, 4, cloud, center)
-        assert report.calls[0].verdict == verdict, (found, report)
+    ],
+)
+def test_a_point_at_a_bound_excuses_no_other(device, found, verdict):
+    """Balls have their center, at distance 0, and points at the bound of another rounding."""
+    inside = [[0.0, 0, 0], [0.5, 0, 0], [0, 0.5, 0], [1, 0, 0], [0, 0, 0.25], [3, 0, 0]]
+    device(ball_query_forward=writes(2, [[found]]), stack_ball_query_forward=writes(4, [found]))
+    cloud, center, one = torch.tensor([inside]), torch.zeros(1, 1, 3), torch.tensor([1]).int()
+    with mluop_omp.check() as report:
+        ops.ball_query(0, 1.0, 4, cloud, center)
+        ops.ball_query(0, 1.0, 4, cloud[0], center[0], 6 * one, one)
+    assert [call.verdict for call in report.calls] == [verdict] * 2, report
 
 
 def call_operators():
-    """Calls the operators on points, voxels, masks and boxes."""
-    cloud, centers = cases.floats(2, 40, 3), cases.floats(2, 9, 3)
-    feats = cases.floats(2, 5, 40).requires_grad_()
-    idx = ops.ball_query(0, 1.0, 4, cloud, centers)
-    ops.grouping_operation(feats, idx).sum().backward()
-    distance, nearest = ops.three_nn(centers, cloud)
-    ops.three_interpolate(feats, nearest, distance).square().sum().backward()
-    ops.gather_points(feats, ops.furthest_point_sample(cloud, 6)).sum().backward()
-    ops.furthest_point_sample_with_dist(torch.cdist(cloud, cloud), 6)
-    ops.knn(3, cloud, centers)
-    ops.points_in_boxes_all(cloud, cases.floats(2, 6, 7).abs() + 0.1)
-    ops.points_in_boxes_part(cloud, cases.floats(2, 6, 7).abs() + 0.1)
-    inside = torch.zeros(7, 40, dtype=torch.int32)
-    ext.points_in_boxes_cpu_forward(cases.floats(7, 7).abs() + 0.1, cloud[0], inside)
-    rois, rows = cases.large_boxes(2, 3), cases.floats(40, 5).requires_grad_()
-    ops.RoIAwarePool3d(2, 6)(rois[0], cloud[0], rows).square().sum().backward()
-    ops.RoIAwarePool3d(2, 6, "avg")(rois[0], cloud[0], rows).square().sum().backward()
-    ops.RoIPointPool3d(6)(cloud, cases.floats(2, 40, 5), rois)
-    of_points, of_centers = (torch.tensor(each, dtype=torch.int32) for each in ([50, 30], [10, 8]))
-    clouds = cloud.flatten(0, 1), of_points, centers.flatten(0, 1), of_centers
-    within = ops.ball_query(0, 1.0, 4, clouds[0], clouds[2], clouds[1], clouds[3])
-    stacked = feats.detach().transpose(1, 2).flatten(0, 1).contiguous().requires_grad_()
-    ops.grouping_operation(stacked, within.clamp(min=0), of_points, of_centers).sum().backward()
-    matrices = [cases.floats(2, 40, 3, 4).requires_grad_() for _ in range(2)]
-    neighbors = ops.knn(3, cloud, centers).transpose(1, 2).long().contiguous()
-    weights = cases.floats(2, 9, 3, 3).requires_grad_()
-    ops.assign_score_withk(weights, *matrices, neighbors).square().sum().backward()
-    pairs, maxima = cases.integers(0, 40, 5, 2, 40).int(), cases.floats(40, 5)
-    numbers = torch.full((5,), 30, dtype=torch.int32)
-    pooled = ext.indice_maxpool_forward(maxima, pairs, numbers, 40)
-    ext.indice_maxpool_backward(maxima, pooled, cases.floats(40, 5), pairs, numbers)
-    value, *others = cases.with_gradients("ms_deform_attn")
-    levels = [each.long() for each in others[:2]]
-    attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
-    function = attention.MultiScaleDeformableAttnFunction
-    function.apply(value, *levels, *others[2:], 64).square().sum().backward()
-    image = cases.floats(2, 3, 8, 9).requires_grad_()
-    boxes = cases.arguments("roi_align")[1]
-    ops.RoIAlign((2, 3), 0.5, 0, "avg")(image, boxes).square().sum().backward()
-    ops.RoIAlign((2, 3), 0.5, 0, "max")(image, boxes).square().sum().backward()
-    logits, target = cases.floats(9, 5).requires_grad_(), cases.integers(0, 6, 9).long()
-    ops.sigmoid_focal_loss(logits, target, 2.0, 0.25, cases.floats(5).abs(), "sum").backward()
-    corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
-    ops.nms(corners, scores, 0.3)
-    ops.soft_nms(corners, scores.abs())
-    ops.nms_match(torch.cat((corners, scores[:, None]), 1), 0.3)
-    ops.nms_rotated(cases.floats(20, 5).abs(), scores, 0.3)
-    ops.box_iou_rotated(cases.floats(6, 5).abs(), cases.floats(7, 5).abs())
-    ops.nms3d(cases.floats(20, 7).abs(), scores, 0.3)
-    ops.nms3d_normal(cases.floats(20, 7).abs(), scores, 0.3)
-    ops.boxes_overlap_bev(cases.floats(6, 7).abs(), cases.floats(6, 7).abs())
-    size, extent = [1, 1, 1], [-4, -4, -4, 4, 4, 4]
-    ops.Voxelization(size, extent, 5, 100)(cloud[0])
-    voxels = ops.Voxelization(size, extent, -1)(cloud[0])
-    points_of_voxels = cloud[0].clone().requires_grad_()
-    ops.DynamicScatter(size, extent, True)(points_of_voxels, voxels)[0].square().sum().backward()
-    mask = torch.ones(1, 6, 7, dtype=torch.int32)
-    col, im = torch.zeros(2 * 9, 42), torch.zeros(1, 4, 6, 7)
-    rows, columns = (each.int().contiguous() for each in mask[0].nonzero().unbind(1))
-    ext.masked_im2col_forward(cases.floats(1, 2, 6, 7), rows, columns, col, 3, 3, 1, 1)
-    ext.masked_col2im_forward(cases.floats(4, 42), rows, columns, im, 6, 7, 4)
-    for convolution in (ops.DeformConv2dPack, ops.ModulatedDeformConv2dPack):
-        layer = convolution(2, 3, 3, padding=1)
-        layer(cases.floats(1, 2, 6, 7).requires_grad_()).square().sum().backward()
+    """Calls the operators of mmcv, but for sparse convolutions."""
+    for library in ("mmcv", "mmcv groups"):
+        for name, function in interfaces.INTERFACES[library].items():
+            if "indice_pairs" not in name and "indice_conv" not in name:
+                function(*cases.arguments(name))
+    cloud, inside = cases.floats(40, 3), torch.zeros(7, 40, dtype=torch.int32)
+    ext.points_in_boxes_cpu_forward(cases.floats(7, 7).abs() + 0.1, cloud, inside)
+    ops.Voxelization([1, 1, 1], [-4, -4, -4, 4, 4, 4], -1)(cloud)
+    layer = ops.DeformConv2dPack(2, 3, 3, padding=1)
+    layer(cases.floats(1, 2, 6, 7).requires_grad_()).square().sum().backward()
+
+
+def call_in_other_modes():
+    for name, mode in (
+        ("roi_align", {"method": "max"}),
+        ("roi_align_backward", {"method": "max"}),
+        ("roiaware_pool3d", {"method": "mean"}),
+        ("roiaware_pool3d_backward", {"method": "mean"}),
+        ("dynamic_scatter", {"reduce": "max"}),
+        ("dynamic_scatter_backward", {"reduce": "max"}),
+        ("box_iou_rotated", {"M": 9, "aligned": True, "mode": "iof"}),
+        ("psamask", {"psa_type": "distribute"}),
+        ("soft_nms", {"method": "linear"}),
+    ):
+        interfaces.INTERFACES["mmcv"][name](*cases.arguments(name, **mode))
 
 
 # The operators that call_operators calls.
@@ -432,8 +414,15 @@ NAMES = [
 ]
 
 
+def test_every_function_has_a_rule():
+    names = importlib.import_module("mluop_omp.mmcv").FUNCTIONS
+    assert {rule.name for rule in rules.mmcv_rules()} == set(names)
+    names = importlib.import_module("mluop_omp.spconv").functions()
+    assert {rule.name for rule in rules.spconv_rules()} == set(names)
+
+
 def test_operators_of_a_right_device(device):
-    report = checked(call_operators)
+    report = checked(lambda: (call_operators(), call_in_other_modes()))
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
     assert {call.operator for call in report.calls} == set(NAMES)
 
@@ -442,7 +431,7 @@ def test_operators_of_a_right_device(device):
 def test_a_wrong_element_is_noticed(device, name, tmp_path, mluop_case):
     (rule,) = (rule for rule in rules.mmcv_rules() if rule.name == name)
 
-    def wrong(*arguments, **named):
+    def wrong(right, *arguments, **named):
         bound = rule.bind(arguments, named)
         result = rule.call(bound)
         first = next(iter(rule.collect(bound, result).values()))
@@ -452,7 +441,7 @@ def test_a_wrong_element_is_noticed(device, name, tmp_path, mluop_case):
             first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
         return result
 
-    device(**{name: wrong})
+    device(**{name: other(wrong)})
     report = checked(call_operators, operators=name, cases=tmp_path)
     assert report.failures and {call.verdict for call in report.failures} == {"differs"}, report
     assert_case_fails(mluop_case, report)
@@ -497,63 +486,41 @@ def assert_cases_pass(mluop_case, folder):
         assert done.returncode == 0, done.stdout
 
 
-def in_another_order(sites, pairs, num):
-    """Sites, and the pairs of each offset, last to first."""
-    row = torch.arange(len(sites)).flip(0).int()
-    for of_offset, count in zip(pairs, num.tolist()):
-        of_offset[:, :count] = of_offset[:, :count].flip(1)
-        of_offset[1, :count] = row[of_offset[1, :count].long()]
-    return [sites.flip(0), pairs, num]
-
-
 def test_cases_of_right_results_pass(device, all_wrong, tmp_path, mluop_case):
-    def unordered(*arguments):
-        results = functions.get_indice_pairs_3d_forward(*arguments)
-        is_submanifold = arguments[-2]
-        return results if is_submanifold else in_another_order(*results)
-
-    device(get_indice_pairs_3d_forward=unordered)
-    features, pairs = sparse_input().features.detach(), submanifold_pairs()
+    device(get_indice_pairs_3d_forward=other(in_another_order))
+    features, grid, ones = sparse_input().features.detach(), [8, 9, 10], [1, 1, 1]
+    geometry = (2, grid, grid, [3, 3, 3], ones, ones, ones, [0, 0, 0], 1, 0)
+    _, *pairs = ext.get_indice_pairs_3d_forward(sparse_input().indices, *geometry)
     with mluop_omp.check(cases=tmp_path) as report:
         call_operators()
         train(Net())
         weights = cases.floats(3, 3, 3, 16, 8), torch.arange(8.0)
         ext.fused_indice_conv_forward(features, *weights, *pairs, 200, 0, 1)
-    without = {call.operator for call in report.calls if not call.case}
-    assert without == {"dynamic_voxelize_forward"}
+    cases_of = {call.operator: call.case for call in reversed(report.calls)}
+    assert [name for name, case in cases_of.items() if not case] == ["dynamic_voxelize_forward"]
+    report = checked(call_in_other_modes, cases=tmp_path / "modes")
+    assert all(call.case for call in report.calls)
     assert_cases_pass(mluop_case, tmp_path)
 
 
-def test_cases_of_wrong_pairs_fail(device, tmp_path, mluop_case):
-    def no_last_site(result):
-        result[0] = result[0][:-1]
-        sites, pairs, num = result
-        for of_offset, count in zip(pairs, num):
-            kept = of_offset[:, :count][:, of_offset[1, :count] != len(sites)]
-            count.fill_(kept.shape[1])
-            of_offset[:, :count] = kept
-
-    def other_pair(result):
-        result[1][0, 1, 0] += 1
-
-    for spoil in (no_last_site, other_pair):
-        device(get_indice_pairs_3d_forward=then(functions.get_indice_pairs_3d_forward, spoil))
-        folder = tmp_path / spoil.__name__
-        with mluop_omp.check(operators="get_indice_pairs*", cases=folder) as report:
-            ops.SparseConv3d(16, 4, 3, 2, 1, bias=False)(sparse_input())
-        assert_case_fails(mluop_case, report)
-
-
-def submanifold_pairs():
-    grid, ones = [8, 9, 10], [1, 1, 1]
-    geometry = (2, grid, grid, [3, 3, 3], ones, ones, ones, [0, 0, 0], 1, 0)
-    return ext.get_indice_pairs_3d_forward(sparse_input().indices, *geometry)[1:]
+def test_calls_without_a_case(device, tmp_path):
+    add_one = spoiled(lambda arguments: arguments[2].add_(1))
+    device(gather_points_forward=add_one, gather_points_backward=add_one)
+    features, idx = torch.ones(1, 2, 3), torch.zeros(1, 4, dtype=torch.int32)
+    with mluop_omp.check(cases=tmp_path) as report:
+        ext.gather_points_forward(features.double(), idx, torch.zeros(1, 2, 4).double())
+        ext.gather_points_backward(torch.ones(1, 2, 4), idx, features)  # Added to ones.
+        ext.gather_points_backward(torch.ones(1, 2, 4), idx, 0 * features)
+    reasons = "out_tensor has dtype torch.float64", "alone does not compute grad_points_tensor"
+    for call, reason in zip(report.failures, reasons):
+        assert "no case is written: " in call.notes[-1] and reason in call.notes[-1]
+    assert report.failures[2].case and not any(call.case for call in report.failures[:2])
 
 
 def test_the_default_device_is_not_that_of_the_check(device):
     """As torch.set_default_device("cuda") does; there is no such device here."""
     net, input, cloud = Net(), sparse_input(), cases.floats(1, 20, 3)
-    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    device(indice_conv_forward=spoiled(one_site))
     with mluop_omp.check(net) as report, torch.device("meta"):
         run(net, input)
         ops.furthest_point_sample(cloud, 4)
@@ -562,20 +529,16 @@ def test_the_default_device_is_not_that_of_the_check(device):
     assert verdicts == ["equal", "differs"] * 2 + ["differs", "equal", "equal"], report
 
 
-def test_nothing_was_checked(device):
-    with mluop_omp.check() as report:
-        pass
-    assert str(report).startswith("nothing was checked: no operator was called")
-
-
 def test_the_caller_is_outside_of_the_libraries(device):
-    with mluop_omp.check() as report:  # A decorator of mmengine calls mmcv's function.
+    with mluop_omp.check() as report:
+        assert str(report).startswith("nothing was checked: no operator was called")
+        # A decorator of mmengine calls mmcv's function.
         ops.nms(torch.rand(4, 4), torch.rand(4), iou_threshold=0.5)
     assert "test_check.py:" in report.calls[0].caller
 
 
 def test_failures_of_a_site_keep_the_tensors_of_one(device, tmp_path):
-    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    device(indice_conv_forward=spoiled(one_site))
     net = Net()
     with mluop_omp.check(net, operators="indice_conv_forward") as report:
         for _ in range(3):
@@ -588,23 +551,26 @@ def test_failures_of_a_site_keep_the_tensors_of_one(device, tmp_path):
     assert "Elements by distance" in (tmp_path / "page.html").read_text()
 
 
-def test_selection(device):
-    net = Net()
-    for operators, calls, count in (
+@pytest.mark.parametrize(
+    ("operators", "calls", "count"),
+    [
         ("indice_conv_*", None, 6),
         (["indice_conv_forward", "get_*"], None, 10),
         (None, 1, 5),
         (None, range(2, 4), 2),
         (None, 0, 0),
-    ):
-        with mluop_omp.check(net, operators=operators, calls=calls) as report:
-            for _ in range(2):
-                run(net)
-        assert len(report.calls) == count, (operators, calls)
+    ],
+)
+def test_selection(device, operators, calls, count):
+    net = Net()
+    with mluop_omp.check(net, operators=operators, calls=calls) as report:
+        for _ in range(2):
+            run(net)
+    assert len(report.calls) == count
 
 
 def test_failures_are_raised_and_functions_restored(device):
-    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    device(indice_conv_forward=spoiled(one_site))
     before = {rule.name: getattr(ext, rule.name) for rule in rules.mmcv_rules()}
     report = mluop_omp.check(Net(), raise_on_failure=True)
     with pytest.raises(mluop_omp.CheckFailure, match="row 7") as failure, report:
@@ -633,16 +599,21 @@ def test_nested_blocks_end_in_any_order(device):
     assert outer and inner
 
 
-def test_threads(device):
-    net = Net()
-    with mluop_omp.check(net) as report:
-        threads = [threading.Thread(target=run, args=(net,)) for _ in range(4)]
+@pytest.mark.parametrize("wrong", [same, spoiled(one_site)], ids=["right", "wrong"])
+def test_threads(device, tmp_path, wrong):
+    """Each thread records its cases while others call operators."""
+    device(indice_conv_forward=wrong)
+    nets = nn.ModuleList([Net() for _ in range(4)])
+    with mluop_omp.check(nets, cases=tmp_path) as report:
+        threads = [threading.Thread(target=run, args=(net,)) for net in nets]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert report and len(report.calls) == 20
+    assert bool(report) is (wrong is same) and len(report.calls) == 20
     assert sorted(call.number for call in report.calls) == list(range(20))
+    assert len(list(tmp_path.glob("*.prototxt"))) == len(report.failures)
+    assert all(call.case for call in report.failures)
 
 
 def test_own_calls_and_refused_arguments(device, monkeypatch):
@@ -660,26 +631,19 @@ def test_own_calls_and_refused_arguments(device, monkeypatch):
 
 
 def test_tolerances(device):
-    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    def one_column(arguments):
+        arguments[-1][..., 0] = 2
+
+    device(indice_conv_forward=spoiled(one_site), gather_points_forward=spoiled(one_column))
     layer = ops.SubMConv3d(16, 8, 3, bias=False)
     for tolerance, right in ((2, True), (0.5, False)):
         assert bool(checked(layer, sparse_input(), atol=tolerance)) is right
     # The tolerance applies to copies too; none admits a finite number in place of infinity.
-    device(gather_points_forward=then(points.gather_points_forward, one_column))
     idx = torch.zeros(1, 4, dtype=torch.int32)
     for value, right in ((1.0, True), (float("inf"), False)):
         feats = torch.full((1, 2, 3), value)
         assert bool(checked(ops.gather_points, feats, idx, rtol=1)) is right
         assert not checked(ops.gather_points, feats, idx)
-
-
-def deformable(scale):
-    image, filters = scale * cases.floats(1, 4, 8, 8), cases.floats(4, 4, 3, 3)
-    offset, mask = cases.floats(1, 18, 8, 8), cases.floats(1, 9, 8, 8)
-    for each in (image, filters):
-        each.requires_grad_()
-    out = ops.modulated_deform_conv2d(image, offset, mask, filters, None, 1, 1)
-    out.backward(scale * torch.ones_like(out))
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
@@ -703,24 +667,21 @@ def test_tolerances_are_relative_to_the_output(scale, dtype):
             assert "of the root mean square" in findings.notes[0]
 
 
-def test_small_outputs_that_are_wrong_by_a_factor(device):
-    names = {
-        "modulated_deform_conv_forward": "output",
-        "modulated_deform_conv_backward": "grad_weight",
-    }
-    for rule in rules.mmcv_rules():
-        if rule.name not in names:
-            continue
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [("modulated_deform_conv_forward", 6), ("modulated_deform_conv_backward", 8)],
+)
+def test_small_outputs_that_are_wrong_by_a_factor(device, name, index):
+    image, filters = 1e-6 * cases.floats(1, 4, 8, 8), cases.floats(4, 4, 3, 3).requires_grad_()
+    offset, mask = cases.floats(1, 18, 8, 8), cases.floats(1, 9, 8, 8)
 
-        def doubled(*arguments, rule=rule, **named):
-            rule.ours(*arguments, **named)
-            rule.bind(arguments, named)[names[rule.name]].mul_(2)
+    def call():
+        out = ops.modulated_deform_conv2d(image, offset, mask, filters, None, 1, 1)
+        out.backward(1e-6 * torch.ones_like(out))
 
-        for wrong, verdict in ((doubled, "differs"), (on_device(rule.ours), "equal")):
-            device(**{rule.name: wrong})
-            report = checked(deformable, 1e-6)
-            (call,) = [each for each in report.calls if each.operator == rule.name]
-            assert call.verdict == verdict, report
+    assert checked(call, operators=name)
+    device(**{name: spoiled(lambda arguments: arguments[index].mul_(2))})
+    assert checked(call, operators=name).failures
 
 
 @pytest.mark.parametrize(
@@ -746,7 +707,7 @@ def test_arguments(arguments, error, text):
     [(torch.float32, "FLOAT"), (torch.float16, "HALF"), (torch.bfloat16, "BFLOAT16")],
 )
 def test_cases(device, tmp_path, dtype, name):
-    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    device(indice_conv_forward=spoiled(one_site))
     net, input = Net().to(dtype), sparse_input(dtype=dtype)
     report = checked(run, net, input, model=net, cases=tmp_path)
     text = tmp_path / "0001-indice_conv_forward.prototxt"
@@ -755,27 +716,6 @@ def test_cases(device, tmp_path, dtype, name):
     assert text.read_text().count(f"dtype: DTYPE_{name}\n") == 3
     elements = (tmp_path / "0001-indice_conv_forward.features_out.bin").read_bytes()
     assert len(elements) == 200 * 32 * dtype.itemsize
-    sums = then(points.gather_points_backward, lambda arguments: arguments[2].add_(1))
-    device(gather_points_backward=sums)
-    feats, idx = cases.floats(1, 2, 3).requires_grad_(), torch.zeros(1, 4, dtype=torch.int32)
-    with mluop_omp.check(cases=tmp_path) as report:
-        ops.gather_points(feats, idx).sum().backward()
-    assert report.failures[0].case == str(tmp_path / "0001-gather_points_backward.prototxt")
-
-
-@pytest.fixture
-def spconv_device(monkeypatch):
-    """spconv.pytorch and a function as `device`."""
-    spconv = pytest.importorskip("spconv.pytorch", reason="requires spconv")
-    importlib.import_module("mluop_omp.spconv").install()
-
-    def register(**wrong):
-        for rule in rules.spconv_rules():
-            right = on_device(rule.ours)
-            monkeypatch.setattr(spconv.ops, rule.name, wrong.get(rule.name) or right)
-
-    register()
-    return spconv, register
 
 
 def spconv_net(spconv):
@@ -794,29 +734,22 @@ def spconv_input(spconv):
     return spconv.SparseConvTensor(*arguments)
 
 
-def test_spconv(spconv_device):
-    spconv, _ = spconv_device
+def test_spconv(spconv, spconv_device):
     net = spconv_net(spconv)
     report = checked(train, net, spconv_input(spconv), model=net)
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
     names = [call.operator for call in report.calls]
     assert names.count("indice_conv") == names.count("indice_conv_backward") == 4
-    assert [call.module for call in report.calls[-4:]] == [
-        "3 (SparseInverseConv3d)",
-        "2 (SparseConv3d)",
-        "1 (SubMConv3d)",
-        "0 (SubMConv3d)",
-    ]
+    kinds = "SubMConv3d", "SubMConv3d", "SparseConv3d", "SparseInverseConv3d"
+    modules = [f"{index} ({kind})" for index, kind in enumerate(kinds)]
+    assert [call.module for call in report.calls[-4:]] == modules[::-1]
 
 
-def test_a_wrong_convolution_of_spconv_is_named(spconv_device, tmp_path):
-    spconv, register = spconv_device
-    convolutions = importlib.import_module("mluop_omp.spconv._convolutions")
+def test_a_wrong_convolution_of_spconv_is_named(spconv, spconv_device, tmp_path):
+    def flipped(right, features, filters, *others, **named):
+        return right(features, filters.flip(1, 2, 3), *others, **named)
 
-    def flipped(features, filters, *others, **named):
-        return convolutions.indice_conv(features, filters.flip(1, 2, 3), *others, **named)
-
-    register(indice_conv=flipped)
+    spconv_device(indice_conv=other(flipped))
     net = spconv_net(spconv)
     with torch.no_grad():
         report = checked(net, spconv_input(spconv), model=net, cases=tmp_path)
@@ -826,12 +759,10 @@ def test_a_wrong_convolution_of_spconv_is_named(spconv_device, tmp_path):
     assert len(list(tmp_path.glob("*.prototxt"))) == 4
 
 
-def test_implicit_gemm(spconv_device):
-    spconv, register = spconv_device
-    sparse, none = importlib.import_module("spconv.pytorch.ops"), []
-    sites = sparse_input().indices
+def test_implicit_gemm(spconv, spconv_device, tmp_path, mluop_case):
+    sparse, none = spconv.ops, []
     triple = [3, 3, 3], [2, 2, 2], [1, 1, 1], [1, 1, 1], [0, 0, 0]
-    geometry = (sites, 2, [8, 9, 10], None, *triple)
+    geometry = (sparse_input().indices, 2, [8, 9, 10], None, *triple)
 
     def convolve():
         pairs = sparse.get_indice_pairs_implicit_gemm(*geometry)
@@ -843,15 +774,22 @@ def test_implicit_gemm(spconv_device):
 
     report = checked(convolve)
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
-    right = importlib.import_module("mluop_omp.spconv").functions()["implicit_gemm"]
-    register(implicit_gemm=then(right, lambda result: scaled_channel(result[0])))
-    report = checked(convolve)
-    (failure,) = report.failures
+
+    def one_filter(grads):
+        grads[1][2, 0, 1, 2, 3] += 9
+
+    spconv_device(
+        implicit_gemm=spoiled(lambda result: scaled_channel(result[0])),
+        implicit_gemm_backward=spoiled(one_filter),
+    )
+    report = checked(convolve, cases=tmp_path)
+    failure, of_gradient = report.failures
     assert "one channel: 5" in str(failure) and "is the site (" in str(failure)
+    assert of_gradient.case
+    assert_case_fails(mluop_case, report)
 
 
-def test_cases_of_spconv_pass(spconv_device, all_wrong, tmp_path, mluop_case):
-    spconv, _ = spconv_device
+def test_cases_of_spconv_pass(spconv, spconv_device, all_wrong, tmp_path, mluop_case):
     sites, ones = sparse_input().indices, [1, 1, 1]
     for implicit, subm, dilation in itertools.product((0, 1), (0, 1), (1, 2)):
         name = "get_indice_pairs" + "_implicit_gemm" * implicit
@@ -870,19 +808,17 @@ def test_cases_of_spconv_pass(spconv_device, all_wrong, tmp_path, mluop_case):
     assert_cases_pass(mluop_case, tmp_path)
 
 
-def test_pools_of_spconv(spconv_device):
-    spconv, register = spconv_device
-    pools = importlib.import_module("mluop_omp.spconv._pools")
+def test_pools_of_spconv(spconv, spconv_device, tmp_path):
+    def from_zero(right, *arguments):
+        return right(*arguments).clamp(min=0)
 
-    def from_zero(*arguments):
-        return pools.indice_maxpool(*arguments).clamp(min=0)
-
-    def wrong(*arguments):
-        return pools.indice_maxpool(*arguments) + 1
+    def more(right, *arguments):
+        return right(*arguments) + 1
 
     pool = spconv.SparseMaxPool3d(3, 2, 1)
-    for function, right in ((pools.indice_maxpool, True), (from_zero, True), (wrong, False)):
-        register(indice_maxpool=on_device(function))
-        with mluop_omp.check(operators="*pool*") as report:
+    for wrong, right in ((same, True), (other(from_zero), True), (other(more), False)):
+        spconv_device(indice_maxpool=wrong)
+        with mluop_omp.check(operators="*pool*", cases=tmp_path) as report:
             pool(spconv_input(spconv)).features.sum().backward()
         assert bool(report) is right and len(report.calls) == 2, report
+    assert report.failures[0].notes[-1].endswith("no operator of the C API computes maxima")

@@ -108,6 +108,8 @@ def mmcv_rules() -> list[Rule]:
             # A center is subtracted from each of its neighbors.
             terms=lambda call: max(call.given["knn_idx"][0].numel(), call.given["scores"].shape[3]),
         ),
+        rule("psamask_forward", exact, "output", _PIXELS),
+        rule("psamask_backward", exact, "grad_input", _PIXELS),
         rule("masked_im2col_forward", exact, "col"),
         rule("masked_col2im_forward", exact, "im", "n c h w"),
         rule(
