@@ -26,7 +26,7 @@ def inside(boxes: str) -> Callable[[Call], Findings]:
         for factor in (1 - _RELATIVE, 1 + _RELATIVE):
             scaled = call.given[boxes].clone()
             scaled[..., 3:6] *= factor
-            at_face |= found == call.compute(**{boxes: scaled})[name]
+            at_face |= found == call.changed(**{boxes: scaled}).expected[name]
         return exact_unless(call, name, at_face)
 
     return judge
@@ -45,7 +45,7 @@ def kept(threshold: str, scores: str = "") -> Callable[[Call], Findings]:
         limit = float(call.given[threshold])
         margin = limit * _RELATIVE + 1e-7
         for change in ({}, {threshold: limit - margin}, {threshold: limit + margin}):
-            is_same = not exact(call, expected=call.compute(**change)).differences
+            is_same = not exact(call.changed(**change)).differences
             if is_same or (scores and _is_result_of_ties(call, scores, change)):
                 return Findings(rounding=1)
         return findings
@@ -66,7 +66,8 @@ def _is_result_of_ties(call: Call, scores: str, change: dict[str, Any]) -> bool:
     ranks = torch.arange(len(values), 0, -1, dtype=torch.float32)
     arguments = {**change, scores: ranks}
     boxes = next(iter(call.given))
-    (result,) = call.compute(**arguments, **{boxes: call.given[boxes][order]}).values()
+    reordered = call.changed(**arguments, **{boxes: call.given[boxes][order]})
+    (result,) = reordered.expected.values()
     expected = order[result.long()]
     same_set = torch.equal(expected.sort().values, found.long().sort().values)
     return same_set and torch.equal(values[expected], values[found.long()])

@@ -149,24 +149,30 @@ class Call:
 
     @functools.cached_property
     def expected(self) -> dict[str, Any]:
-        return self.compute()
+        """The outputs and results of `ours`."""
+        return self._compute(lambda _, value: value)
 
-    def compute(self, absolute: bool = False, **changes: Any) -> dict[str, Any]:
-        """Returns the outputs and results of `ours`.
+    @functools.cached_property
+    def magnitudes(self) -> dict[str, Any]:
+        """The sums of the absolute values of all products."""
 
-        absolute: sums the absolute values of all products. changes: arguments to replace."""
-        arguments = {**self.given, **changes}
-        if absolute:
-            arguments.pop("act_type", None)  # An activation is no sum.
+        def absolute(name: str, value: Tensor) -> Tensor:
+            return -value.abs() if name == self.rule.subtracted else value.abs()
+
+        linear = self.changed(act_type=None) if "act_type" in self.given else self
+        return {name: abs(value) for name, value in linear._compute(absolute).items()}
+
+    def changed(self, **arguments: Any) -> Call:
+        """Returns the call with other arguments."""
+        return dataclasses.replace(self, given={**self.given, **arguments})
+
+    def _compute(self, convert: Callable[[str, Tensor], Tensor]) -> dict[str, Any]:
+        arguments = dict(self.given)
         for name, value in arguments.items():
             if isinstance(value, Tensor) and value.is_floating_point():
-                if self.rule.widened and value.dtype in HALF_TYPES:
-                    value = value.float()
-                if absolute:
-                    value = -value.abs() if name == self.rule.subtracted else value.abs()
-                arguments[name] = value
-        values = self.rule.run(arguments)
-        return {name: abs(value) for name, value in values.items()} if absolute else values
+                is_widened = self.rule.widened and value.dtype in HALF_TYPES
+                arguments[name] = convert(name, value.float() if is_widened else value)
+        return self.rule.run(arguments)
 
 
 class Copies:

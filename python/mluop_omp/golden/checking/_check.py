@@ -57,7 +57,7 @@ class Check:
         self.calls: list[CheckedCall] = []
         self.copied_bytes = self.own_calls = 0
         names = (operators,) if isinstance(operators, str) else operators
-        self._operators = None if names is None else tuple(names)
+        self._operators = ("*",) if names is None else tuple(names)
         self._selected, self._raise = calls, raise_on_failure
         self._cases = None if cases is None else os.fspath(cases)
         self._rtol, self._atol = check_tolerance("rtol", rtol), check_tolerance("atol", atol)
@@ -113,45 +113,52 @@ class Check:
 
     def _functions(self) -> Iterator[tuple[Any, str, Any]]:
         """Yields modules, names of functions and the functions that intercept their calls."""
-        libraries = list(_libraries())
-        if not libraries:
+        rules = [(module, rule) for module, own in _libraries() for rule in own]
+        if not rules:
             raise ValueError(
                 "neither mmcv.ops nor spconv.pytorch has been imported: nothing to check"
             )
-        known = {rule.name for _, rules in libraries for rule in rules}
-        for pattern in self._operators or ():
+        known = {rule.name for _, rule in rules}
+        for pattern in self._operators:
             if not fnmatch.filter(known, pattern):
                 raise ValueError(
                     f"operators has {pattern!r}, expected some of {', '.join(sorted(known))}"
                 )
-        for module, rules in libraries:
-            for rule in rules:
-                patterns = self._operators
-                is_chosen = patterns is None or any(fnmatch.fnmatch(rule.name, p) for p in patterns)
-                if is_chosen and callable(vars(module).get(rule.name)):
-                    yield module, rule.name, self._interceptor(rule)
+        for module, rule in rules:
+            is_chosen = any(fnmatch.fnmatch(rule.name, pattern) for pattern in self._operators)
+            if is_chosen and callable(vars(module).get(rule.name)):
+                yield module, rule.name, self._interceptor(rule)
 
     def _interceptor(self, rule: Rule) -> Any:
         def intercept(original: Function, arguments: tuple, named: dict[str, Any]) -> Any:
             if getattr(_local, "working", False) or os.getpid() != self._process:
                 return original(*arguments, **named)
-            if _is_own(original, arguments, named):
+            # The installed function computes CPU tensors itself.
+            is_ours = getattr(original, "is_ours", None)
+            if is_ours is not None and is_ours(arguments, named):
                 with self._lock:
                     self.own_calls += 1
                 return original(*arguments, **named)
-            return self._run(rule, original, arguments, named)
+            call = self._begin(rule)
+            if call is None:
+                return original(*arguments, **named)
+            return self._run(call, rule, original, arguments, named)
 
         return intercept
 
-    def _run(self, rule: Rule, original: Function, arguments: tuple, named: dict[str, Any]) -> Any:
-        call = self._begin(rule)
-        if call is None:
-            return original(*arguments, **named)
+    def _run(
+        self,
+        call: CheckedCall,
+        rule: Rule,
+        original: Function,
+        arguments: tuple,
+        named: dict[str, Any],
+    ) -> Any:
         copies, given = Copies(), None
         try:
             bound = rule.bind(arguments, named)
             call.tensors = _report.tensors_of(bound)
-            given = {name: copies.of(value) for name, value in bound.items()}
+            given = copies.of(bound)
         except Exception as error:  # Uncopyable or unexpected arguments: the call is not checked.
             call.notes.append(_reason(error))
         result = original(*arguments, **named)
@@ -216,10 +223,9 @@ class Check:
         if self._cases is not None and is_first:
             try:
                 call.case = _cases.write(self._cases, call.number, on_cpu, findings)
-            except ValueError as error:
-                call.notes.append(f"no case is written: {error}")
             except Exception as error:  # For example, the disk is full: the network goes on.
-                call.notes.append(f"no case is written: {_reason(error)}")
+                reason = error if isinstance(error, ValueError) else _reason(error)
+                call.notes.append(f"no case is written: {reason}")
 
 
 def _libraries() -> Iterator[tuple[Any, list[Rule]]]:
@@ -228,12 +234,6 @@ def _libraries() -> Iterator[tuple[Any, list[Rule]]]:
         yield importlib.import_module("mmcv._ext"), mmcv_rules()
     if "spconv.pytorch.ops" in sys.modules:
         yield sys.modules["spconv.pytorch.ops"], spconv_rules()
-
-
-def _is_own(original: Function, arguments: tuple, named: dict[str, Any]) -> bool:
-    """Whether this library computes the call itself, as the installed function for CPU tensors."""
-    is_ours = getattr(original, "is_ours", None)
-    return is_ours is not None and is_ours(arguments, named)
 
 
 def _reason(error: Exception) -> str:

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Callable
 
 import torch
 from torch import Tensor
 
 from mluop_omp._library import MluOpError
-from mluop_omp.golden.checking._calls import Call
 from mluop_omp.golden.filters import FILTER_LAYOUTS, convert_filters
 
 
-def reproducing_filters(
-    call: Call, reproduces: Callable[[Call, dict[str, Any]], bool]
-) -> list[str]:
-    """Returns a line with a reading of the filters that gives the result of the device, if any."""
-    for text, filters in _readings(call.given["filters"], call.rule.layout):
-        if reproduces(call, {"filters": filters}):
-            return [f"reproduced by {text}"]
-    return []
-
-
-def _readings(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
+def readings(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
     """Yields other readings of the same memory, each distinct tensor once."""
     readings = []
     for name, reading in _of_layouts(filters, layout):
