@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from mluop_omp.golden._text import listed
 from mluop_omp.golden.checking._calls import Call, Difference, Findings, Rulebook
@@ -137,20 +136,16 @@ class SitesOfPairs:
     """Remembers the sites of index pairs while the pairs exist on the device."""
 
     def __init__(self) -> None:
-        # By address of the pairs.
-        self._known: dict[int, tuple[weakref.ref[Tensor], Tensor, Tensor]] = {}
+        self._known = WeakTensorKeyDictionary()
 
     def add(self, pairs: Tensor, inputs: Tensor, outputs: Tensor) -> None:
-        known = {key: value for key, value in self._known.items() if value[0]() is not None}
-        known[pairs.data_ptr()] = weakref.ref(pairs), inputs, outputs
-        self._known = known
+        self._known[pairs] = inputs, outputs
 
-    def describe(self, call: Call, pairs: Any, findings: Findings) -> None:
+    def describe(self, call: Call, pairs: Tensor, findings: Findings) -> None:
         """Adds a note with the sites of the worst rows."""
-        known = self._known.get(pairs.data_ptr()) if isinstance(pairs, Tensor) else None
-        if known is None or known[0]() is None:
+        if pairs not in self._known:
             return
-        of_input, of_output = known[1:]
+        of_input, of_output = self._known[pairs]
         if call.given.get("inverse") or call.given.get("_inverse"):
             of_input, of_output = of_output, of_input
         for name, sites in (("output", of_output), ("grad_features", of_input)):
