@@ -43,7 +43,8 @@ _VARIABLES = {
     "MLUOP_GEN_CASE_DUMP_DATA_OUTPUT": "",
     "MLUOP_GEN_CASE_DUMP_DATA_FILE": "1",
 }
-_LOCK = threading.RLock()
+# One thread records at a time; no other thread creates a handle while the variables are set.
+_RECORDING, _CREATING = threading.RLock(), threading.RLock()
 # A result of this library and the result of the device.
 _Pair = tuple[Tensor, Tensor]
 
@@ -139,11 +140,11 @@ def _flat(groups: list) -> tuple[Tensor, Tensor]:
 
 @contextlib.contextmanager
 def _recorded(folder: str) -> Iterator[None]:
-    """Records the calls of this thread in the folder. Meanwhile, others wait for their handles."""
+    """Records the calls of this thread in the folder."""
     thread = threading.get_ident()
 
     def recording_handle() -> _library.Handle:
-        with _LOCK:
+        with _CREATING:
             if threading.get_ident() != thread:
                 return handle()
             with _environment(MLUOP_GEN_CASE_DIR=folder, **_VARIABLES):
@@ -151,7 +152,7 @@ def _recorded(folder: str) -> Iterator[None]:
             own._idle = []  # No other call gets it.
             return own
 
-    with _LOCK:
+    with _RECORDING:
         handle = Arrays.handle
         Arrays.handle = staticmethod(recording_handle)  # type: ignore[method-assign]
         try:

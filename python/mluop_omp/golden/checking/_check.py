@@ -61,7 +61,9 @@ class Check:
         self._selected, self._raise = calls, raise_on_failure
         self._cases = None if cases is None else os.fspath(cases)
         self._rtol, self._atol = check_tolerance("rtol", rtol), check_tolerance("atol", atol)
-        self._modules = _places.ModulePath(model)
+        self._model = model  # Keeps the modules alive, and thereby their ids unique.
+        modules = () if model is None else model.named_modules()
+        self._names = {id(module): name for name, module in modules}
         self._shadows = Shadows()
         self._sites = SitesOfPairs()
         self._lock = threading.Lock()
@@ -92,10 +94,9 @@ class Check:
             os.makedirs(self._cases, exist_ok=True)
         self._entered, self._process = True, os.getpid()
         try:
-            self._modules.install()
             self._shadows.install(functions)
         except BaseException:
-            self._remove()
+            self._shadows.remove()
             raise
         return self
 
@@ -105,11 +106,7 @@ class Check:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._remove()
-
-    def _remove(self) -> None:
         self._shadows.remove()
-        self._modules.remove()
 
     def _functions(self) -> Iterator[tuple[Any, str, Any]]:
         """Yields modules, names of functions and the functions that intercept their calls."""
@@ -174,7 +171,7 @@ class Check:
 
     def _begin(self, rule: Rule) -> CheckedCall | None:
         """Numbers a call; returns it if it is selected."""
-        module, caller = self._modules.current(), _places.caller()
+        module, caller = _places.module(self._names), _places.caller()
         context = _places.autograd_context()
         if context is not None:
             # A backward call is reported at the place of its forward call.

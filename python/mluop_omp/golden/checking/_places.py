@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import types
-from typing import Any
+from collections.abc import Iterator
 
 import torch
-from torch.nn.modules import module as torch_modules
 
 from mluop_omp.golden._text import module_label
 
@@ -17,7 +15,7 @@ from mluop_omp.golden._text import module_label
 _LIBRARIES = frozenset(("mluop_omp", "mmcv", "mmengine", "spconv", "torch"))
 
 
-def _frames() -> Any:
+def _frames() -> Iterator[types.FrameType]:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         yield frame
@@ -57,49 +55,16 @@ def autograd_context() -> torch.autograd.function.FunctionCtx | None:
     return None
 
 
-class ModulePath:
-    """Tracks by hooks the modules whose forward functions run in each thread.
+def module(names: dict[int, str]) -> str:
+    """Returns the innermost running module that has a name, by its id, with its class.
 
-    A module of `model` is reported by its name; other modules by their classes, outermost first.
+    Without any, returns the classes of the running modules, outermost first.
     """
-
-    def __init__(self, model: torch.nn.Module | None) -> None:
-        modules = () if model is None else model.named_modules()
-        self._names = {id(module): name for name, module in modules}
-        self._model = model  # Keeps the modules alive, and thereby their ids unique.
-        self._local = threading.local()
-        self._handles: list[Any] = []
-
-    def install(self) -> None:
-        self._handles = [
-            torch_modules.register_module_forward_pre_hook(self._enter),
-            torch_modules.register_module_forward_hook(self._leave, always_call=True),
-        ]
-
-    def remove(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-        self._handles = []
-
-    def current(self) -> str:
-        stack = self._stack()
-        for module in reversed(stack):
-            name = self._names.get(id(module))
-            if name is not None:
-                return module_label(name, type(module).__name__)
-        return "/".join(type(module).__name__ for module in stack)
-
-    def _stack(self) -> list[torch.nn.Module]:
-        if not hasattr(self._local, "stack"):
-            self._local.stack = []
-        return self._local.stack
-
-    def _enter(self, module: torch.nn.Module, _: Any) -> None:
-        self._stack().append(module)
-
-    def _leave(self, module: torch.nn.Module, _: Any, __: Any) -> None:
-        stack = self._stack()
-        # Pops nested modules whose exit hook an exception skipped.
-        while module in stack:
-            if stack.pop() is module:
-                break
+    running = [
+        frame.f_locals["self"] for frame in _frames() if frame.f_code.co_name == "_call_impl"
+    ]
+    for each in running:
+        name = names.get(id(each))
+        if name is not None:
+            return module_label(name, type(each).__name__)
+    return "/".join(type(each).__name__ for each in reversed(running))

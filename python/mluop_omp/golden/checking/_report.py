@@ -120,12 +120,8 @@ def _table(sites: Iterable[list[CheckedCall]]) -> list[str]:
 
 
 def _size(count: int) -> str:
-    size, unit = float(count), "bytes"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+    power = min(max(count.bit_length() - 1, 0) // 10, 4)
+    return f"{count / 1024**power:.1f} {'KMGT'[power - 1]}iB" if power else f"{count} bytes"
 
 
 def tensors_of(arguments: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
