@@ -12,7 +12,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Container, Iterable, Iterator
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -61,9 +60,8 @@ class Check:
         self._selected, self._raise = calls, raise_on_failure
         self._cases = None if cases is None else os.fspath(cases)
         self._rtol, self._atol = check_tolerance("rtol", rtol), check_tolerance("atol", atol)
-        self._model = model  # Keeps the modules alive, and thereby their ids unique.
         modules = () if model is None else model.named_modules()
-        self._names = {id(module): name for name, module in modules}
+        self._names = {module: name for name, module in modules}
         self._shadows = Shadows()
         self._sites = SitesOfPairs()
         self._lock = threading.Lock()
@@ -100,12 +98,7 @@ class Check:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._shadows.remove()
 
     def _functions(self) -> Iterator[tuple[Any, str, Any]]:

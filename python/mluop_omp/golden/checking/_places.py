@@ -55,8 +55,8 @@ def autograd_context() -> torch.autograd.function.FunctionCtx | None:
     return None
 
 
-def module(names: dict[int, str]) -> str:
-    """Returns the innermost running module that has a name, by its id, with its class.
+def module(names: dict[torch.nn.Module, str]) -> str:
+    """Returns the name and the class of the innermost running module that has a name.
 
     Without any, returns the classes of the running modules, outermost first.
     """
@@ -64,7 +64,7 @@ def module(names: dict[int, str]) -> str:
         frame.f_locals["self"] for frame in _frames() if frame.f_code.co_name == "_call_impl"
     ]
     for each in running:
-        name = names.get(id(each))
+        name = names.get(each)
         if name is not None:
             return module_label(name, type(each).__name__)
     return "/".join(type(each).__name__ for each in reversed(running))
