@@ -519,6 +519,28 @@ def test_calls_without_a_case(device, tmp_path):
     assert report.failures[2].case and not any(call.case for call in report.failures[:2])
 
 
+def test_a_case_has_the_number_of_rows_found(device, tmp_path):
+    device(nms=other(lambda right, *arguments, **named: right(*arguments, **named)[:-1]))
+    corners, scores = torch.eye(4), torch.rand(4)
+    report = checked(lambda: ops.nms(corners, scores, 0.5), cases=tmp_path)
+    assert "has shape [3], expected [4]" in str(report)
+    assert (tmp_path / "0000-nms.output_size.bin").read_bytes() == bytes((3, 0, 0, 0))
+
+
+def test_a_recording_has_the_calls_of_its_thread(tmp_path):
+    recorded = importlib.import_module("mluop_omp.golden.checking._cases")._recorded
+    call = interfaces.INTERFACES["NumPy"]["knn"]
+    arguments = cases.of_numpy("knn", cases.arguments("knn"))
+    with recorded(str(tmp_path)):
+        thread = threading.Thread(target=call, args=arguments)
+        thread.start()
+        thread.join()
+        assert not list(tmp_path.iterdir())
+        call(*arguments)
+    call(*arguments)
+    assert len(list(tmp_path.glob("*/*.prototxt"))) == 1
+
+
 def test_the_default_device_is_not_that_of_the_check(device):
     """As torch.set_default_device("cuda") does; there is no such device here."""
     net, input, cloud = Net(), sparse_input(), cases.floats(1, 20, 3)

@@ -40,8 +40,8 @@ def _of_layouts(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
     for name in FILTER_LAYOUTS:
         try:
             shape = convert_filters(filters, layout, name).shape
-            sizes = {"kernel_size": kernel[::-1]} if len(shape) < filters.dim() else {}
-            yield name, convert_filters(filters.reshape(shape), name, layout, **sizes)
+            size = kernel[::-1] if len(shape) < filters.dim() else None
+            yield name, convert_filters(filters.reshape(shape), name, layout, kernel_size=size)
         except MluOpError:  # This layout has no such kernel.
             continue
 

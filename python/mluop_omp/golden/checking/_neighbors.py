@@ -111,7 +111,7 @@ def ball(call: Call) -> Findings:
     rows = [values[name].long() for values in (call.found, call.expected)]
     if is_stacked:
         rows = [torch.where((each == -1) & (each[:, :1] == -1), 0, each) for each in rows]
-    invalid = _invalid(*rows, counts.clamp(min=1).view(*shape[:-1], 1))
+    invalid = _invalid(rows[0], rows[1], counts.clamp(min=1).view(*shape[:-1], 1))
     if invalid:
         return Findings().add(name, invalid)
     found, right = (each.reshape(-1, shape[-1]) for each in rows)
