@@ -1,4 +1,4 @@
-"""The table of filter layouts, their requirements, and their conversion.
+"""The table of filter layouts, what they require of kernels, and their conversion.
 
 Layouts are converted through the canonical one, [D, H, W, Ci, Co], which has an axis for each axis
 of the kernel.
@@ -7,8 +7,9 @@ of the kernel.
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,8 @@ import numpy as np
 from mluop_omp import _arrays
 from mluop_omp._library import bad_param
 
-COORDINATES = ("xyz", "zyx")
+# The slice step that turns sizes in the order of the columns of coordinates into those of D, H, W.
+STEP = {"xyz": -1, "zyx": 1}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class FilterLayout:
 
     library: str
     dimensions: str
-    axes: tuple[int, ...]
+    axes: tuple[int, ...] = (1, 2, 3, 4)
     fastest: str | None = None
     flat_1x1: bool = False
     reinterprets_1x1: bool = False
@@ -53,6 +55,7 @@ class FilterLayout:
 
 
 _CENTER = "(k - 1) / 2 if k is odd, else 0"
+_KMAP_CENTER = "(k - 1) / 2 if K is odd, else (k - 1) // 2 or 0"
 # The order of WarpConvNet is defined by its kernel_offsets_from_size and kernel maps. The advice in
 # its issue 1 to reverse the filters of MinkowskiEngine along K mirrors them instead.
 FILTER_LAYOUTS: Mapping[str, FilterLayout] = MappingProxyType(
@@ -61,32 +64,20 @@ FILTER_LAYOUTS: Mapping[str, FilterLayout] = MappingProxyType(
         "mmcv": FilterLayout("mmcv", "S Ci Co", (2, 3, 4)),
         "spconv1": FilterLayout("spconv 1.x", "S Ci Co", (2, 3, 4)),
         "spconv2": FilterLayout(
-            "spconv 2.2 and later, implicit GEMM of spconv 2.1",
-            "Co S Ci",
-            (1, 2, 3, 4),
-            reinterprets_1x1=True,
+            "spconv 2.2 and later, implicit GEMM of spconv 2.1", "Co S Ci", reinterprets_1x1=True
         ),
         "spconv2_native": FilterLayout(
-            "spconv 2.0, algorithm Native of spconv 2.1",
-            "S Co Ci",
-            (1, 2, 3, 4),
-            reinterprets_1x1=True,
+            "spconv 2.0, algorithm Native of spconv 2.1", "S Co Ci", reinterprets_1x1=True
         ),
         "minkowski": FilterLayout(
             "MinkowskiEngine, kernels without region offsets",
             "K Ci Co",
-            (1, 2, 3, 4),
-            "first",
+            fastest="first",
             flat_1x1=True,
             center=_CENTER,
         ),
         "torchsparse": FilterLayout(
-            "torchsparse",
-            "K Ci Co",
-            (3,),
-            "first if K is odd",
-            flat_1x1=True,
-            center="(k - 1) / 2 if K is odd, else (k - 1) // 2 or 0",
+            "torchsparse", "K Ci Co", (3,), "first if K is odd", flat_1x1=True, center=_KMAP_CENTER
         ),
         "warpconvnet": FilterLayout(
             "WarpConvNet, without groups", "K Ci Co", (2, 3), "last", center=_CENTER
@@ -94,9 +85,9 @@ FILTER_LAYOUTS: Mapping[str, FilterLayout] = MappingProxyType(
         "NDHWC": FilterLayout("MLU-OPS", "Co S Ci", (3,)),
         "NCDHW": FilterLayout("MLU-OPS", "Co Ci S", (3,)),
         "ARRAY": FilterLayout("MLU-OPS", "S Ci Co", (3,)),
-        "KRSC": FilterLayout("any; spconv2, 1x1 with a stride", "Co S Ci", (1, 2, 3, 4)),
-        "RSKC": FilterLayout("any; spconv2_native, 1x1 with a stride", "S Co Ci", (1, 2, 3, 4)),
-        "RSCK": FilterLayout("any", "S Ci Co", (1, 2, 3, 4)),
+        "KRSC": FilterLayout("any; spconv2, 1x1 with a stride", "Co S Ci"),
+        "RSKC": FilterLayout("any; spconv2_native, 1x1 with a stride", "S Co Ci"),
+        "RSCK": FilterLayout("any", "S Ci Co"),
         "torch_transposed": FilterLayout(
             "torch.nn.ConvTranspose1d to ConvTranspose3d", "Ci Co S", (1, 2, 3)
         ),
@@ -104,11 +95,9 @@ FILTER_LAYOUTS: Mapping[str, FilterLayout] = MappingProxyType(
 )
 
 
-def find_layout(name: str, value: Any) -> FilterLayout:
-    """Returns the layout named by an argument."""
-    if not isinstance(value, str) or value not in FILTER_LAYOUTS:
-        raise bad_param(f"{name} is {value!r}, expected one of {', '.join(FILTER_LAYOUTS)}")
-    return FILTER_LAYOUTS[value]
+def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise bad_param(f"{name} is {value!r}, expected one of {', '.join(choices)}")
 
 
 def require_array(name: str, array: Any) -> Any:
@@ -124,7 +113,7 @@ def require_array(name: str, array: Any) -> Any:
     )
 
 
-def _words(numbers: Sequence[int]) -> str:
+def _range(numbers: Sequence[int]) -> str:
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} {'to' if high - low > 1 else 'or'} {high}"
 
@@ -139,54 +128,54 @@ def positive_sizes(kernel_size: int | Sequence[int], axes: int) -> tuple[int, ..
     return sizes
 
 
-def step(coordinates: str) -> int:
-    """Returns the slice step that turns sizes in the order of the columns into sizes of D, H, W."""
-    return -1 if coordinates == "xyz" else 1
+def offsets_of(filters: Any, name: str) -> tuple[int, ...] | int:
+    """Returns the sizes of D, H, W, or K. Raises MluOpError if the layout has other shapes."""
+    layout, shape = FILTER_LAYOUTS[name], tuple(filters.shape)
+    ranks = [count + 2 for count in layout.axes]
+    if layout.fastest is not None:
+        ranks = [2, 3] if layout.flat_1x1 else [3]
+    if len(shape) not in ranks:
+        raise bad_param(
+            f"filters have {len(shape)} dimensions, expected {_range(ranks)} in layout {name!r}: "
+            f"{layout.shape}"
+        )
+    if layout.fastest is not None:
+        return 1 if len(shape) == 2 else shape[0]
+    first = layout.dimensions.split().index("S")
+    return shape[first : first + len(shape) - 2]
 
 
 def kernel_of(
     filters: Any, name: str, kernel_size: int | Sequence[int] | None, coordinates: str
 ) -> tuple[int, ...]:
     """Returns the sizes of D, H, W. Raises MluOpError if the shape does not fit the layout."""
-    layout, shape = FILTER_LAYOUTS[name], tuple(filters.shape)
-    if layout.fastest is None:
-        ranks = [count + 2 for count in layout.axes]
-    else:
-        ranks = [2, 3] if layout.flat_1x1 else [3]
-    if len(shape) not in ranks:
-        raise bad_param(
-            f"filters have {len(shape)} dimensions, expected {_words(ranks)} in layout {name!r}: "
-            f"{layout.shape}"
-        )
-    if layout.fastest is None:
-        first = layout.dimensions.split().index("S")
-        kernel = shape[first : first + len(shape) - 2]
-        if min(kernel) < 1:
-            raise bad_param(f"filters have {kernel} offsets, expected at least 1 along each axis")
-        if kernel_size is not None and positive_sizes(kernel_size, len(kernel)) != kernel:
+    layout, offsets = FILTER_LAYOUTS[name], offsets_of(filters, name)
+    if isinstance(offsets, tuple):
+        if min(offsets) < 1:
+            raise bad_param(f"filters have {offsets} offsets, expected at least 1 along each axis")
+        if kernel_size is not None and positive_sizes(kernel_size, len(offsets)) != offsets:
             raise bad_param(
-                f"kernel_size is {kernel_size}, expected {kernel}, as filters have in layout "
+                f"kernel_size is {kernel_size}, expected {offsets}, as filters have in layout "
                 f"{name!r}"
             )
-        return kernel
-    count = 1 if len(shape) == 2 else shape[0]
+        return offsets
     if kernel_size is None:
-        side = round(count ** (1 / 3))
-        if count < 1 or side**3 != count:
+        side = round(offsets ** (1 / 3))
+        if offsets < 1 or side**3 != offsets:
             raise bad_param(
-                f"filters have {count} offsets, not a cube of three axes: kernel_size is required"
+                f"filters have {offsets} offsets, not a cube of three axes: kernel_size is required"
             )
         return (side,) * 3
     sizes = positive_sizes(kernel_size, 3)
     if len(sizes) not in layout.axes:
         raise bad_param(
-            f"kernel_size has {len(sizes)} axes, expected {_words(layout.axes)} in layout {name!r}"
+            f"kernel_size has {len(sizes)} axes, expected {_range(layout.axes)} in layout {name!r}"
         )
-    if math.prod(sizes) != count:
+    if math.prod(sizes) != offsets:
         raise bad_param(
-            f"filters have {count} offsets, expected {math.prod(sizes)} for kernel_size {sizes}"
+            f"filters have {offsets} offsets, expected {math.prod(sizes)} for kernel_size {sizes}"
         )
-    return sizes[:: step(coordinates)]
+    return sizes[:: STEP[coordinates]]
 
 
 def _centers(name: str, kernel: tuple[int, ...]) -> set[tuple[int, ...]] | None:
@@ -210,11 +199,11 @@ def require_kernel(source: str, target: str, kernel: tuple[int, ...], coordinate
     axes = FILTER_LAYOUTS[target].axes
     if len(kernel) not in axes:
         raise bad_param(
-            f"filters have {len(kernel)} axes, expected {_words(axes)} in layout {target!r}"
+            f"filters have {len(kernel)} axes, expected {_range(axes)} in layout {target!r}"
         )
     if has_one_center(source, target, kernel):
         return
-    sizes = kernel[:: step(coordinates)]
+    sizes = kernel[:: STEP[coordinates]]
     found, expected = (
         " or ".join(map(str, sorted(_centers(name, sizes) or ()))) for name in (source, target)
     )
@@ -234,60 +223,47 @@ def mirror(weights: Any) -> Any:
     return np.flip(weights, axes) if isinstance(weights, np.ndarray) else weights.flip(axes)
 
 
-def _order(layout: FilterLayout, axes: int) -> list[int]:
-    """Returns the canonical dimensions in the order of a layout without K."""
-    numbers = {"S": range(axes), "Ci": [axes], "Co": [axes + 1]}
-    return [number for word in layout.dimensions.split() for number in numbers[word]]
+def _in_order(layout: FilterLayout, values: Mapping[str, Sequence[int]]) -> list[int]:
+    """Returns the values of the dimensions of a layout, in their order."""
+    return [value for name in layout.dimensions.split() for value in values[name]]
 
 
-def _slowest_first(layout: FilterLayout, kernel: Sequence[int], coordinates: str) -> list[int]:
-    """Returns the axes of D, H, W by how slowly their offsets vary along K, the slowest first."""
-    odd = math.prod(kernel) % 2 == 1
-    first_is_fastest = layout.fastest == "first" or (layout.fastest != "last" and odd)
+def _order(layout: FilterLayout, kernel: Sequence[int], coordinates: str) -> list[int]:
+    """Returns the canonical dimensions in the order in which a layout stores them."""
+    axes, count = len(kernel), math.prod(kernel)
+    if layout.reinterprets_1x1 and count == 1:
+        return list(range(axes + 2))
+    first_is_fastest = layout.fastest == "first" or (layout.fastest != "last" and count % 2 == 1)
     # In "xyz", the first coordinate is the last axis.
-    return list(range(len(kernel)))[:: 1 if first_is_fastest == (coordinates == "xyz") else -1]
+    offsets = range(axes)[:: 1 if first_is_fastest == (coordinates == "xyz") else -1]
+    return _in_order(layout, {"S": range(axes), "K": offsets, "Ci": [axes], "Co": [axes + 1]})
 
 
 def canonical(array: Any, layout: FilterLayout, kernel: tuple[int, ...], coordinates: str) -> Any:
     """Returns filters in the canonical layout, as a view if they are contiguous."""
-    axes = len(kernel)
-    if layout.fastest is not None:
-        order = _slowest_first(layout, kernel, coordinates)
-        grid = array.reshape([*(kernel[axis] for axis in order), *array.shape[-2:]])
-        return _permuted(grid, [*order, axes, axes + 1])
-    order = _order(layout, axes)
-    position = [order.index(number) for number in range(axes + 2)]
-    if layout.reinterprets_1x1 and math.prod(kernel) == 1:
-        return array.reshape([array.shape[each] for each in position])
-    return _permuted(array, position)
-
-
-def _arranged(weights: Any, layout: FilterLayout, coordinates: str) -> Any:
-    """Returns canonical filters in a layout; the inverse of `canonical`."""
-    *kernel, Ci, Co = weights.shape
-    axes, count = len(kernel), math.prod(kernel)
-    if layout.fastest is not None:
-        order = _slowest_first(layout, kernel, coordinates)
-        grid = _permuted(weights, [*order, axes, axes + 1])
-        return grid.reshape([Ci, Co] if layout.flat_1x1 and count == 1 else [count, Ci, Co])
-    order = _order(layout, axes)
-    if layout.reinterprets_1x1 and count == 1:
-        return weights.reshape([weights.shape[number] for number in order])
-    return _permuted(weights, order)
+    names = re.sub("[SK]", "K " * (len(array.shape) - 2), layout.dimensions).split()
+    sizes = [*kernel, *(array.shape[names.index(name)] for name in ("Ci", "Co"))]
+    order = _order(layout, kernel, coordinates)
+    stored = array.reshape([sizes[dim] for dim in order])
+    return _permuted(stored, [order.index(dim) for dim in range(len(order))])
 
 
 def convert(
     filters: Any,
-    layouts: tuple[FilterLayout, FilterLayout],
+    source: str,
+    target: str,
     kernel: tuple[int, ...],
     coordinates: str,
-    mirrored: bool = False,
+    mirrored: bool,
 ) -> Any:
-    """Returns a contiguous copy of filters in the second layout."""
-    weights = canonical(filters, layouts[0], kernel, coordinates)
+    """Returns a contiguous copy of filters of source in the layout target."""
+    weights = canonical(filters, FILTER_LAYOUTS[source], kernel, coordinates)
     if mirrored:
         weights = mirror(weights)
-    result = _arranged(weights, layouts[1], coordinates)
+    layout, count, (Ci, Co) = FILTER_LAYOUTS[target], math.prod(kernel), weights.shape[-2:]
+    offsets = [] if layout.flat_1x1 and count == 1 else [count]
+    shape = _in_order(layout, {"S": kernel, "K": offsets, "Ci": [Ci], "Co": [Co]})
+    result = _permuted(weights, _order(layout, kernel, coordinates)).reshape(shape)
     if isinstance(result, np.ndarray):
         return np.array(result, order="C")
     return result.clone(memory_format=sys.modules["torch"].contiguous_format)

@@ -14,7 +14,7 @@ import numpy as np
 
 from mluop_omp._library import MluOpError, bad_param
 from mluop_omp.golden import _filter_layouts as _layouts
-from mluop_omp.golden._filter_layouts import COORDINATES, FILTER_LAYOUTS
+from mluop_omp.golden._filter_layouts import FILTER_LAYOUTS, STEP
 from mluop_omp.golden._numbers import right_elements, root_mean_square, to_numpy, tolerated
 
 # Largest side of the kernels that `matching_layouts` tries without kernel_size.
@@ -93,13 +93,13 @@ def convert_filters(
         MinkowskiEngine 0.5.4; get_kernel_offsets and kernel maps of torchsparse 2.1;
         kernel_offsets_from_size of WarpConvNet; mluOpIndiceConvolutionForward.
     """
-    layouts = _layouts.find_layout("source", source), _layouts.find_layout("target", target)
-    if coordinates not in COORDINATES:
-        raise bad_param(f"coordinates is {coordinates!r}, expected one of {', '.join(COORDINATES)}")
+    _layouts.require_choice("source", source, FILTER_LAYOUTS)
+    _layouts.require_choice("target", target, FILTER_LAYOUTS)
+    _layouts.require_choice("coordinates", coordinates, STEP)
     filters = _layouts.require_array("filters", filters)
     kernel = _layouts.kernel_of(filters, source, kernel_size, coordinates)
     _layouts.require_kernel(source, target, kernel, coordinates)
-    return _layouts.convert(filters, layouts, kernel, coordinates)
+    return _layouts.convert(filters, source, target, kernel, coordinates, mirrored=False)
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ class LayoutMatch:
         """Converts filters from the layout of found to the layout of expected."""
         filters = _layouts.require_array("filters", filters)
         kernel = _layouts.kernel_of(filters, self.source, self.kernel_size, self.coordinates)
-        layouts = FILTER_LAYOUTS[self.source], FILTER_LAYOUTS[self.target]
-        return _layouts.convert(filters, layouts, kernel, self.coordinates, self.reversed)
+        way = self.source, self.target, kernel, self.coordinates
+        return _layouts.convert(filters, *way, mirrored=self.reversed)
 
     def __str__(self) -> str:
         steps = []
@@ -203,14 +203,11 @@ def matching_layouts(
                 match.others.append((source, target, coordinates))
             continue
         matches[mapping] = None
-        # The first channels rule out nearly all candidates.
-        error = _error(*(each[..., :4, :4] for each in pair), rtol, atol)
-        if error is not None:
-            error = _error(*pair, rtol, atol)
+        error = _error(*pair, rtol, atol)
         if error is not None:
             # kernel_size is in the order of the source.
             has_columns = FILTER_LAYOUTS[source].fastest is not None
-            size = kernel[:: _layouts.step(coordinates)] if has_columns else kernel
+            size = kernel[:: STEP[coordinates]] if has_columns else kernel
             arguments = (source, target, mirrored, size, coordinates, error, error == 0)
             matches[mapping] = LayoutMatch(*arguments)
     found_matches = [match for match in matches.values() if match is not None]
@@ -235,29 +232,21 @@ def _kernels(
     found: np.ndarray, source: str, expected: np.ndarray, target: str, sizes: Any, coordinates: str
 ) -> Iterator[tuple[int, ...]]:
     """Yields the sizes of D, H, W that both arrays can have in these layouts."""
-    given, counts = [], []
-    for array, name in ((found, source), (expected, target)):
-        if FILTER_LAYOUTS[name].fastest is None:
-            try:
-                given.append(_layouts.kernel_of(array, name, None, coordinates))
-            except MluOpError:
-                return
-        elif array.ndim == 3 or (array.ndim == 2 and FILTER_LAYOUTS[name].flat_1x1):
-            counts.append(1 if array.ndim == 2 else len(array))
-        else:
-            return
+    try:
+        offsets = [_layouts.offsets_of(found, source), _layouts.offsets_of(expected, target)]
+    except MluOpError:
+        return
+    given = {each for each in offsets if isinstance(each, tuple)}
+    counts = {math.prod(each) if isinstance(each, tuple) else each for each in offsets}
+    if len(given) > 1 or len(counts) > 1 or 0 in counts:
+        return
+    (count,) = counts
     if given:
-        kernels = given[:1] if given[0] == given[-1] else []
-    elif sizes is not None:
-        kernels = [sizes[:: _layouts.step(coordinates)]]
+        kernels = list(given)
     else:
-        kernels = _kernels_of_three_axes(counts[0])
-    layouts = FILTER_LAYOUTS[source], FILTER_LAYOUTS[target]
-    for kernel in kernels:
-        if all(len(kernel) in layout.axes for layout in layouts) and all(
-            count == math.prod(kernel) > 0 for count in counts
-        ):
-            yield kernel
+        kernels = _kernels_of_three_axes(count) if sizes is None else [sizes[:: STEP[coordinates]]]
+    axes = set(FILTER_LAYOUTS[source].axes) & set(FILTER_LAYOUTS[target].axes)
+    yield from (each for each in kernels if len(each) in axes and math.prod(each) == count)
 
 
 @functools.lru_cache(maxsize=16)
@@ -276,11 +265,12 @@ def _candidates(
     """Yields source, target, D, H, W, coordinates, and whether the offsets are reversed."""
     names = list(FILTER_LAYOUTS)
     pairs = [(name, name) for name in names] + list(itertools.permutations(names, 2))
-    for coordinates, mirrored in itertools.product(COORDINATES, (False, True)):
+    for coordinates, mirrored in itertools.product(STEP, (False, True)):
         for source, target in pairs:
             # Coordinates have an effect only on K.
-            has_columns = any(FILTER_LAYOUTS[name].fastest for name in (source, target))
-            if coordinates != COORDINATES[0] and not has_columns:
+            if coordinates == "zyx" and not (
+                FILTER_LAYOUTS[source].fastest or FILTER_LAYOUTS[target].fastest
+            ):
                 continue
             for kernel in _kernels(found, source, expected, target, sizes, coordinates):
                 if _layouts.has_one_center(source, target, kernel):
@@ -302,7 +292,10 @@ def _mapping(found: np.ndarray, expected: np.ndarray) -> tuple[tuple[int, int, i
 
 def _error(found: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> float | None:
     """Returns the largest difference, or None if any element exceeds the tolerance."""
-    if not right_elements(found, expected, tolerated(expected, rtol, atol)).all():
-        return None
+    # The first channels rule out nearly all candidates.
+    for part in ((..., slice(4), slice(4)), ...):
+        e, b = found[part], expected[part]
+        if not right_elements(e, b, tolerated(b, rtol, atol)).all():
+            return None
     with np.errstate(invalid="ignore", over="ignore"):
         return float(np.fmax.reduce(np.abs(found - expected), axis=None, initial=0))
