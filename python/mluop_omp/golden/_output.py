@@ -15,65 +15,31 @@ from typing import BinaryIO
 _MAX_LINKS = 40
 
 
-class OutputFile:
-    """Writes a temporary file beside its target, which `commit()` replaces.
-
-    Keeps the permissions of an existing target and follows links. A target that is not a regular
-    file, such as a pipe or /dev/stdout, or whose folder is read-only, is written in place.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises OSError, with the path, if the file cannot be written."""
-        self._target, self._part = _replaceable(Path(path)), None
-        if self._target is None:
-            self.stream: BinaryIO = open(path, "wb")  # noqa: SIM115
-            return
-        replaced = self._target.stat() if self._target.exists() else None
-        if replaced is not None and not os.access(self._target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        part = self._target.with_name(f".mluop_omp.{secrets.token_hex(8)}.part")
-        try:
-            self.stream = open(part, "xb")  # noqa: SIM115
-        except OSError as error:
-            if replaced is None:
-                raise type(error)(error.errno, error.strerror, str(path)) from None
-            self.stream = open(self._target, "wb")  # noqa: SIM115
-            return
-        self._part = part
-        if replaced is not None:
-            with contextlib.suppress(OSError):
-                os.fchown(self.stream.fileno(), replaced.st_uid, replaced.st_gid)
-            os.fchmod(self.stream.fileno(), stat.S_IMODE(replaced.st_mode))
-
-    def commit(self) -> None:
-        self.stream.close()
-        if self._part is None or self._target is None:
-            return
-        try:
-            os.replace(self._part, self._target)
-        except OSError:
-            # The target is a mount point, for example.
-            shutil.copyfile(self._part, self._target)
-            self._part.unlink()
-        self._part = None
-
-    def discard(self) -> None:
-        """Removes the temporary file. A committed file and one written in place remain."""
-        with contextlib.suppress(Exception):
-            self.stream.close()
-        if self._part is not None:
-            self._part.unlink(missing_ok=True)
-
-
 @contextlib.contextmanager
 def written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Commits the file at the end of the block; discards it if the block raises an exception."""
-    file = OutputFile(path)
+    """Yields a stream to a temporary file, which replaces the target at the end of the block.
+
+    An exception leaves the target as it is. Keeps the permissions of an existing target and follows
+    links. A target that is not a regular file, such as a pipe or /dev/stdout, or whose folder is
+    read-only, is written in place. Raises OSError, with the path, if the file cannot be written.
+    """
+    target = _replaceable(Path(path))
+    stream = None if target is None else _create_beside(target, path)
+    if target is None or stream is None:
+        with open(target or path, "wb") as stream:
+            yield stream
+        return
+    part = Path(stream.name)
     try:
-        yield file.stream
-        file.commit()
+        with stream:
+            yield stream
+        try:
+            os.replace(part, target)
+        except OSError:
+            # The target is a mount point, for example.
+            shutil.copyfile(part, target)
     finally:
-        file.discard()
+        part.unlink(missing_ok=True)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -91,3 +57,22 @@ def _replaceable(path: Path) -> Path | None:
             return None
         path = path.parent / os.readlink(path)
     return None
+
+
+def _create_beside(target: Path, path: str | os.PathLike[str]) -> BinaryIO | None:
+    """Creates a temporary file with the permissions of its target; None in a read-only folder."""
+    replaced = target.stat() if target.exists() else None
+    if replaced is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    try:
+        part = target.with_name(f".mluop_omp.{secrets.token_hex(8)}.part")
+        stream = open(part, "xb")  # noqa: SIM115
+    except OSError as error:
+        if replaced is not None:
+            return None
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    if replaced is not None:
+        with contextlib.suppress(OSError):
+            os.fchown(stream.fileno(), replaced.st_uid, replaced.st_gid)
+        os.fchmod(stream.fileno(), stat.S_IMODE(replaced.st_mode))
+    return stream

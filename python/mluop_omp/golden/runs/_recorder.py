@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import collections
+import contextlib
+import dataclasses
 import functools
 import re
 import threading
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import torch
 from torch import Tensor, nn
 
-from mluop_omp.golden.runs._sources import Source, SparseLeaf, Unrecorded, leaves
+from mluop_omp.golden.comparison import SparseSites
+from mluop_omp.golden.runs._sources import leaves
 from mluop_omp.golden.runs._writer import RunWriter, Sites
 
 Entry = dict[str, Any]
@@ -25,55 +29,50 @@ def _hook(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def hook(self: Recorder, *arguments: Any) -> None:
         with self._lock:
-            if not self._handles or self.failure is not None:
+            if not self._handles or self._failure is not None:
                 return
             try:
                 function(self, *arguments)
             except BaseException as error:
-                self.failure = error
+                self._failure = error
                 raise
 
     return hook
 
 
 class Recorder:
-    """Records calls from `install()` until `remove()`. Calls may come from several threads.
+    """Records the calls in the block of `recording()`. Calls may come from several threads."""
 
-    Attributes:
-        failure: the exception that ended the recording.
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        writer: RunWriter,
-        *,
-        state: bool,
-        gradients: bool,
-        modules: str | None,
-    ) -> None:
-        self.failure: BaseException | None = None
-        self._state = state
-        self._model, self._writer, self._gradients = model, writer, gradients
-        try:
-            self._modules = re.compile(".*" if modules is None else modules)
-        except TypeError:
-            raise TypeError(f"modules is {modules!r}, expected a regular expression") from None
-        except re.error as error:
-            raise ValueError(
-                f"modules is {modules!r}, expected a regular expression: {error}"
-            ) from None
+    def __init__(self, writer: RunWriter, *, state: bool, gradients: bool) -> None:
+        self._writer, self._state, self._gradients = writer, state, gradients
+        # The exception that ended the recording.
+        self._failure: BaseException | None = None
         self._lock = threading.RLock()
         self._handles: list[Any] = []
         self._counts: collections.Counter[Any] = collections.Counter()
         # The latest sparse tensors by number of rows.
-        self._sparse: dict[int, tuple] = {}
+        self._sparse: dict[int, SparseSites] = {}
         # The calls that have begun in each thread.
-        self._begun = threading.local()
+        self._begun: dict[int, list[tuple[nn.Module, Entry]]] = collections.defaultdict(list)
 
-    def install(self) -> None:
-        for name, module in self._model.named_modules():
-            if self._modules.fullmatch(name) is None or isinstance(module, _WITHOUT_HOOKS):
+    @contextlib.contextmanager
+    def recording(self, model: nn.Module, modules: re.Pattern[str]) -> Iterator[None]:
+        """Records the calls of the modules whose names match."""
+        try:
+            self._install(model, modules)
+            yield
+        finally:
+            with self._lock:
+                for handle in self._handles:
+                    handle.remove()
+                self._handles.clear()
+                self._sparse.clear()
+        if self._failure is not None:
+            raise self._failure
+
+    def _install(self, model: nn.Module, modules: re.Pattern[str]) -> None:
+        for name, module in model.named_modules():
+            if modules.fullmatch(name) is None or isinstance(module, _WITHOUT_HOOKS):
                 continue
             before = functools.partial(self._before, name)
             after = functools.partial(self._after, name)
@@ -81,52 +80,42 @@ class Recorder:
             self._handles.append(module.register_forward_hook(after, with_kwargs=True))
         if not self._handles:
             raise ValueError(
-                f"modules is {self._modules.pattern!r}, which matches no module that can be "
+                f"modules is {modules.pattern!r}, which matches no module that can be "
                 "recorded; modules of torch.jit cannot"
             )
-        if self._gradients:
-            for name, parameter in self._model.named_parameters():
-                if parameter.requires_grad:
-                    self._observe(parameter, {"parameter": name}, f"{name}.gradient", None)
-
-    def remove(self) -> None:
-        with self._lock:
-            for handle in self._handles:
-                handle.remove()
-            self._handles.clear()
-            self._sparse.clear()
+        for name, parameter in model.named_parameters():
+            self._observe(parameter, {"parameter": name}, f"{name}.gradient", None)
 
     @_hook
     def _before(self, name: str, module: nn.Module, args: tuple, kwargs: dict) -> None:
         if _is_recomputation():
             return
-        number = self._counts[name]
+        call: Entry = {"module": name, "call": self._counts[name]}
         self._counts[name] += 1
-        found = [leaf for k, each in enumerate(args) for leaf in leaves(each, str(k))]
-        call: Entry = {"module": name, "call": number}
-        if self._state and number == 0:
-            state = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        if self._state and call["call"] == 0:
+            own = (module.named_parameters(recurse=False), module.named_buffers(recurse=False))
             call["state"] = [
-                {"path": path, **self._writer.dense(f"{name}.{path}", Source(tensor))}
-                for path, tensor in state
+                {"path": path, **self._writer.add(f"{name}.{path}", tensor)[0]}
+                for tensors in own
+                for path, tensor in tensors
             ]
-        self._record(call, [*found, *leaves(kwargs)], "input")
-        self._stack().append((module, call))
+        self._record(call, "input", {**dict(enumerate(args)), **kwargs})
+        self._begun[threading.get_ident()].append((module, call))
 
     @_hook
     def _after(self, name: str, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> None:
         if _is_recomputation():
             return
-        stack = self._stack()
+        begun = self._begun[threading.get_ident()]
         # Drops calls that ended by an exception which the model handled; they have no output.
-        while stack and stack[-1][0] is not module:
-            stack.pop()
-        if not stack:
+        while begun and begun[-1][0] is not module:
+            begun.pop()
+        if not begun:
             return  # begun before the recording
-        _, call = stack.pop()
-        call["class"] = f"{type(module).__module__}.{type(module).__qualname__}"
-        self._record(call, leaves(output), "output")
-        self._writer.call(call)
+        _, call = begun.pop()
+        call["class"] = _name_of(type(module))
+        self._record(call, "output", output)
+        self._writer.line("calls", call)
 
     @_hook
     def _gradient(self, description: Entry, label: str, sites: Sites | None, grad: Any) -> None:
@@ -136,72 +125,67 @@ class Recorder:
         numbered = {**description, "backward": self._counts[key]}
         self._counts[key] += 1
         for _, leaf in leaves(grad):
-            entry, _ = self._add(label, leaf, sites)
-            self._writer.gradient({**numbered, **entry})
+            entry, _ = self._writer.add(label, leaf, sites)
+            self._writer.line("gradients", {**numbered, **entry})
 
-    def _record(self, call: Entry, found: Any, role: str) -> None:
-        name, number = call["module"], call["call"]
-        entries: list[Entry] = []
-        call[f"{role}s"] = entries
-        used: set[str] = set()
-        for path, each in found:
+    def _record(self, call: Entry, role: str, value: Any) -> None:
+        """Records the tensors in the inputs or outputs of a call."""
+        entries: dict[str, Entry] = {}
+        skipped: list[Entry] = []
+        for path, leaf in leaves(value):
             # Different keys of a dict may have the same text.
-            while path in used:
+            while path in entries:
                 path += "'"
-            used.add(path)
-            if isinstance(each, Unrecorded):
-                unrecorded = {"of": role, "path": path, "type": each.kind}
-                call.setdefault("not_recorded", []).append(unrecorded)
+            if isinstance(leaf, type):
+                entries[path] = {}
+                skipped.append({"of": role, "path": path, "type": _name_of(leaf)})
                 continue
-            leaf = self._with_sites(each)
-            label = ".".join(part for part in (name, str(number), role, path) if part)
-            entry, sites = self._add(label, leaf)
-            entries.append({"path": path, **entry})
-            variable = leaf.features if isinstance(leaf, SparseLeaf) else leaf
-            if self._gradients and isinstance(variable, Tensor) and variable.requires_grad:
-                description = {"module": name, "call": number, "of": role, "path": path}
-                self._observe(variable, description, f"{label}.gradient", sites)
+            parts = (call["module"], str(call["call"]), role, path)
+            label = ".".join(part for part in parts if part)
+            known = self._known_sites(leaf)
+            entry, sites = self._writer.add(label, leaf if known is None else known)
+            entries[path] = {"path": path, **entry}
+            if known is not None and sites is not None:
+                entries[path]["inferred"] = True
+            place = {"module": call["module"], "call": call["call"], "of": role, "path": path}
+            self._observe(leaf, place, f"{label}.gradient", sites)
+        call[f"{role}s"] = list(filter(None, entries.values()))
+        if skipped:
+            call["not_recorded"] = [*call.get("not_recorded", ()), *skipped]
 
-    def _add(self, label: str, leaf: Any, sites: Sites | None = None) -> tuple[Entry, Sites | None]:
-        if sites is not None:
-            return self._writer.features(label, Source(leaf), sites), sites
-        if not isinstance(leaf, SparseLeaf):
-            return self._writer.dense(label, Source(leaf)), None
-        features, indices = Source(leaf.features), Source(leaf.indices)
-        if not (features.has_values and indices.has_values):
-            return self._writer.dense(label, features), None
-        sites = self._writer.sites(f"{label}.indices", indices, features)
-        entry = self._writer.features(f"{label}.features", features, sites)
-        extents = {"spatial_shape": leaf.spatial_shape, "batch_size": leaf.batch_size}
-        entry.update({name: extent for name, extent in extents.items() if extent is not None})
-        if leaf.inferred:
-            entry["inferred"] = True
-        return entry, sites
-
-    def _with_sites(self, leaf: Any) -> Any:
-        """Returns a dense tensor with the sites of the latest sparse tensor with equally many rows.
+    def _known_sites(self, leaf: Any) -> SparseSites | None:
+        """Returns a dense tensor at the sites of the latest sparse tensor with equally many rows.
 
         Layers such as normalizations take and return features without their sites.
         """
-        if isinstance(leaf, SparseLeaf):
+        if isinstance(leaf, SparseSites):
             self._sparse.pop(len(leaf.features), None)
-            self._sparse[len(leaf.features)] = leaf.indices, leaf.spatial_shape, leaf.batch_size
+            self._sparse[len(leaf.features)] = dataclasses.replace(leaf, features=None)
             if len(self._sparse) > _MAX_SPARSE:
                 self._sparse.pop(next(iter(self._sparse)))
         elif isinstance(leaf, Tensor) and leaf.dim() == 2 and len(leaf) > 1:
             known = self._sparse.get(len(leaf))
             if known is not None and leaf.is_floating_point():
-                return SparseLeaf(leaf, *known, inferred=True)
-        return leaf
+                return dataclasses.replace(known, features=leaf)
+        return None
 
-    def _observe(self, variable: Tensor, entry: Entry, label: str, sites: Sites | None) -> None:
-        hook = functools.partial(self._gradient, entry, label, sites)
-        self._handles.append(variable.register_hook(hook))
+    def _observe(self, leaf: Any, place: Entry, label: str, sites: Sites | None) -> None:
+        """Records the gradients of a tensor that requires one."""
+        variable = _variable(leaf)
+        if self._gradients and variable is not None:
+            hook = functools.partial(self._gradient, place, label, sites)
+            self._handles.append(variable.register_hook(hook))
 
-    def _stack(self) -> list[tuple[nn.Module, Entry]]:
-        if not hasattr(self._begun, "stack"):
-            self._begun.stack = []
-        return self._begun.stack
+
+def _name_of(kind: type) -> str:
+    is_builtin = kind.__module__ == "builtins"
+    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _variable(leaf: Any) -> Tensor | None:
+    """Returns the tensor of a leaf if it requires a gradient."""
+    tensor = leaf.features if isinstance(leaf, SparseSites) else leaf
+    return tensor if isinstance(tensor, Tensor) and tensor.requires_grad else None
 
 
 def require_eager(model: nn.Module) -> None:
@@ -231,11 +215,9 @@ def differentiate(model: nn.Module, inputs: Any, outputs: Any) -> None:
 
 
 def _variables(value: Any) -> list[Tensor]:
-    found = (leaf.features if isinstance(leaf, SparseLeaf) else leaf for _, leaf in leaves(value))
-    return [each for each in found if isinstance(each, Tensor) and each.requires_grad]
+    return [each for _, leaf in leaves(value) if (each := _variable(leaf)) is not None]
 
 
 def _is_recomputation() -> bool:
     """Returns whether a backward pass is running, where torch.utils.checkpoint repeats calls."""
-    task = getattr(torch._C, "_current_graph_task_id", None)
-    return task is not None and task() != -1
+    return torch._C._current_graph_task_id() != -1

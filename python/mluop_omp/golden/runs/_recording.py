@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from mluop_omp import _requirements
+from mluop_omp.golden._output import written
 from mluop_omp.golden.comparison._criteria import check_integer
 from mluop_omp.golden.runs import _sampling
-from mluop_omp.golden.runs._writer import RunWriter
 
 if TYPE_CHECKING:
     import torch
@@ -121,28 +121,36 @@ def recording(
     import torch
 
     from mluop_omp.golden.runs._recorder import Recorder, require_eager
+    from mluop_omp.golden.runs._writer import RunWriter
 
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
     seed = check_integer("seed", seed, 0, _sampling.SEEDS - 1)
     max_bytes = check_integer("max_bytes", max_bytes, 0, sys.maxsize)
+    pattern = _pattern(modules)
     require_eager(model)
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path!s} is a folder, expected the name of a file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(f"{path!s} is not a regular file")
+    parts = model.modules(), model.parameters(), model.buffers()
+    layers, parameters, buffers = (sum(1 for _ in each) for each in parts)
     # For each module one output and one input that no other module returns, and their gradients.
-    count = 2 * len(list(model.modules()))
-    parameters, buffers = len(list(model.parameters())), len(list(model.buffers()))
-    count += (count + parameters if gradients else 0) + (parameters + buffers if state else 0)
-    writer = RunWriter(Path(path), type(model).__qualname__, seed, max_bytes, count)
-    try:
-        options = {"state": state, "gradients": gradients, "modules": modules}
-        recorder = Recorder(model, writer, **options)
-        try:
-            recorder.install()
+    count = 2 * layers + (parameters + buffers if state else 0)
+    count += 2 * layers + parameters if gradients else 0
+    head = type(model).__qualname__, seed, max_bytes, count
+    with written(path) as stream, RunWriter(stream, *head) as writer:
+        recorder = Recorder(writer, state=state, gradients=gradients)
+        with recorder.recording(model, pattern):
             yield
-        finally:
-            recorder.remove()
-        if recorder.failure is not None:
-            raise recorder.failure
-        writer.close()
-    except BaseException:
-        writer.discard()
-        raise
+
+
+def _pattern(modules: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(".*" if modules is None else modules)
+    except TypeError:
+        raise TypeError(f"modules is {modules!r}, expected a regular expression") from None
+    except re.error as error:
+        raise ValueError(
+            f"modules is {modules!r}, expected a regular expression: {error}"
+        ) from None

@@ -19,8 +19,9 @@ from mluop_omp.golden._numbers import STORED_AS
 from mluop_omp.golden._text import counted, listed, name_of, path_of
 from mluop_omp.golden.comparison._files import read_member, unique
 from mluop_omp.golden.runs import _sampling
-from mluop_omp.golden.runs._writer import DESCRIPTION, FORMAT, VERSION
 
+FORMAT, VERSION = "mluop_omp run", 1
+DESCRIPTION = "run.json"
 # Exceptions that zipfile, json and numpy raise for damaged files.
 _DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
 
