@@ -56,6 +56,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--criterion",
+        dest="criteria",
         metavar="NAME=VALUE",
         action="append",
         help="decide by a metric and its threshold instead of the tolerances; may be repeated",
@@ -70,7 +71,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--axes",
         metavar="N,C,H,W",
-        type=_names,
+        type=lambda text: tuple(map(str.strip, text.split(","))),
         help="names of the dimensions in the pattern",
     )
     parser.add_argument("--dtype", help="element type of raw files, such as float32 or half")
@@ -78,7 +79,7 @@ def add_parser(commands: Any) -> None:
         "--expected-dtype", metavar="DTYPE", help="element type of a raw EXPECTED; default: --dtype"
     )
     parser.add_argument(
-        "--shape", metavar="D,D,...", type=_extents, help="shape of raw files; default: one row"
+        "--shape", metavar="D,D,...", type=shape, help="shape of raw files; default: one row"
     )
     parser.add_argument(
         "--map",
@@ -97,11 +98,8 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
-def _extents(text: str) -> tuple[int, ...]:
+def shape(text: str) -> tuple[int, ...]:
+    """Parses a shape; argparse reports invalid values by the name of this function."""
     extents = tuple(int(extent) for extent in text.split(",")) if text else ()
     if any(extent < 0 for extent in extents):
         raise ValueError
@@ -112,10 +110,6 @@ def _only(value: Any, other: Any) -> Any:
     """Returns the tensor of an archive that holds one, unless the other file is an archive too."""
     is_single = isinstance(value, dict) and len(value) == 1 and not isinstance(other, dict)
     return next(iter(value.values())) if is_single else value
-
-
-# The names by which argparse reports invalid values.
-_names.__name__, _extents.__name__ = "names", "shape"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -144,13 +138,8 @@ def _print(text: str) -> None:
 
 def _compare(arguments: argparse.Namespace) -> Comparison | RunComparison:
     paths = arguments.found, arguments.expected
-    options = {
-        "rtol": arguments.rtol,
-        "atol": arguments.atol,
-        "criteria": arguments.criterion,
-        "worst": arguments.worst,
-        "axes": arguments.axes,
-    }
+    names = "rtol", "atol", "criteria", "worst", "axes"
+    options = {name: getattr(arguments, name) for name in names}
     if any(map(is_run, paths)):
         rules = [rule for text in arguments.map for rule in read_rules(text)]
         return compare_runs(*paths, names=rules, **options)

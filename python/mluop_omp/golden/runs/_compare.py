@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Union
+from typing import Callable, TypeVar, Union
 
 from mluop_omp.golden._progress import track
-from mluop_omp.golden._text import counted, listed, module_label, name_of, path_of
+from mluop_omp.golden._text import listed, module_label, name_of, path_of
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._criteria import Criteria, Options
 from mluop_omp.golden.runs._names import NameMap, Names, contains, suggest
 from mluop_omp.golden.runs._result import CallDifference, GradientDifference, RunComparison
 from mluop_omp.golden.runs._run import Call, Gradient, Run, Value
-from mluop_omp.golden.runs._values import ValueComparer
+from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
 
 _Source = Union[str, "os.PathLike[str]", Run]
 _Key = tuple
+_K, _V = TypeVar("_K"), TypeVar("_V")
 
 
 def compare_runs(
@@ -58,60 +61,63 @@ def compare_runs(
     Source: mluOpOmpCompare; docs/record.md.
     """
     options = Options.of(rtol, atol, criteria, worst, axes)
-    with _opened(found) as found_run, _opened(expected) as expected_run:
-        return _RunComparer(found_run, expected_run, NameMap(names), options).compare()
-
-
-@contextlib.contextmanager
-def _opened(source: _Source) -> Iterator[Run]:
-    if isinstance(source, Run):
-        yield source
-        return
-    with Run(source) as run:
-        yield run
+    with contextlib.ExitStack() as stack:
+        runs = [
+            each if isinstance(each, Run) else stack.enter_context(Run(each))
+            for each in (found, expected)
+        ]
+        return _RunComparer(runs[0], runs[1], NameMap(names), options).compare()
 
 
 class _RunComparer:
     def __init__(self, found: Run, expected: Run, names: NameMap, options: Options) -> None:
-        # Outputs that both runs have.
-        self._outputs = 0
-        self._compare_values = ValueComparer(found, expected, options)
+        require_equal_seeds(found, expected)
         self._found, self._expected, self._names = found, expected, names
+        # Each pair of values is compared once.
+        compare = functools.partial(compare_recorded, (found, expected), options)
+        self._compare_values = functools.lru_cache(maxsize=None)(compare)
         self._found_calls = self._mapped(found.calls)
         self._expected_calls = {(call.module, call.number): call for call in expected.calls}
         # Modules with several calls; their labels state the number of the call.
         self._repeated = {call.module for call in (*found.calls, *expected.calls) if call.number}
 
     def compare(self) -> RunComparison:
-        common = [key for key in self._expected_calls if key in self._found_calls]
+        found, expected = self._found_calls, self._expected_calls
+        common = _pairs(found, expected)
+        only_found = [key for key in found if key not in common]
+        only_expected = [key for key in expected if key not in common]
+        suggestion = suggest(*({key[0] for key in keys} for keys in (only_found, only_expected)))
         if not common:
             raise ValueError(
                 f"no call of {self._found.path} is in {self._expected.path}: "
-                f"found {_modules(self._found_calls)}, expected {_modules(self._expected_calls)}; "
-                f"{', '.join(self._suggestion()) or 'names of modules can be mapped'}"
+                f"found {_modules(found)}, expected {_modules(expected)}; "
+                f"{suggestion or 'names of modules can be mapped'}"
             )
-        compared = (self._difference(key) for key in track(common, "comparing"))
+        compared = (self._difference(*common[key]) for key in track(list(common), "comparing"))
         differences = tuple(each for each in compared if each is not None)
         first = next((each for each in differences if each.inputs_agree), None)
-        gradients, count, total = self._gradients()
-        calls = len(self._found_calls.keys() | self._expected_calls.keys())
-        is_complete = len(common) == calls and count == total and self._outputs > 0
-        notes = [f"map {pattern} matches no module" for pattern in self._names.unused]
-        notes += self._suggestion()
+        outputs = sum(len(_matched(f.outputs, e.outputs)) for f, e in common.values())
+        found_gradients = {self._key(each, self._names): each for each in self._found.gradients}
+        expected_gradients = {self._key(each, str): each for each in self._expected.gradients}
+        gradients = _pairs(found_gradients, expected_gradients)
+        total = len(found_gradients.keys() | expected_gradients.keys())
+        compared_gradients = itertools.starmap(self._gradient_difference, gradients.values())
+        different_gradients = tuple(each for each in compared_gradients if each is not None)
+        is_complete = not only_found and not only_expected and len(gradients) == total
         return RunComparison(
-            equal=is_complete and not differences and not gradients,
+            equal=is_complete and outputs > 0 and not differences and not different_gradients,
             compared=len(common),
-            calls=calls,
-            compared_outputs=self._outputs,
+            calls=len(common) + len(only_found) + len(only_expected),
+            compared_outputs=outputs,
             differences=differences,
             first=first,
-            first_input=None if first is None else self._first_input(first, common),
-            gradients=gradients,
-            compared_gradients=count,
+            first_input=None if first is None else self._first_input(first.call, common),
+            gradients=different_gradients,
+            compared_gradients=len(gradients),
             total_gradients=total,
-            only_found=self._only(self._found_calls, self._expected_calls),
-            only_expected=self._only(self._expected_calls, self._found_calls),
-            notes=(*notes, *self._samples(), *self._not_recorded()),
+            only_found=tuple(self._label(found[key]) for key in only_found),
+            only_expected=tuple(self._label(expected[key]) for key in only_expected),
+            notes=tuple(self._notes(suggestion)),
         )
 
     def _mapped(self, calls: Iterable[Call]) -> dict[_Key, Call]:
@@ -127,124 +133,108 @@ class _RunComparer:
                 )
         return mapped
 
-    def _difference(self, key: _Key) -> CallDifference | None:
-        found, expected = self._found_calls[key], self._expected_calls[key]
-        outputs, changed, count = self._values("output", found.outputs, expected.outputs)
-        self._outputs += count
+    def _difference(self, found: Call, expected: Call) -> CallDifference | None:
+        outputs = self._differing(_matched(found.outputs, expected.outputs))
+        changed = _only_in_one("output", found.outputs, expected.outputs)
         if not outputs and not changed:
             return None
-        inputs, changed_inputs, _ = self._values("input", found.inputs, expected.inputs)
-        changes = (*changed_inputs, *changed)
-        state, count = self._state((key[0], 0))
-        label = self._label(expected)
-        return CallDifference(expected, label, found.module, outputs, inputs, changes, state, count)
-
-    def _state(self, key: _Key) -> tuple[dict[str, Comparison], int]:
-        """Returns the parameters and buffers of a module that differ, and the number compared."""
-        calls = self._found_calls.get(key), self._expected_calls.get(key)
-        found, expected = ({} if call is None else call.state for call in calls)
-        pairs = _pairs(found, expected)
-        return self._differing(pairs), len(pairs)
+        # The first call of a module has its state.
+        key = expected.module, 0
+        firsts = self._found_calls.get(key), self._expected_calls.get(key)
+        state = _pairs(*({} if call is None else call.state for call in firsts))
+        return CallDifference(
+            expected,
+            self._label(expected),
+            found.module,
+            outputs,
+            inputs=self._differing(_matched(found.inputs, expected.inputs)),
+            changed=(*_only_in_one("input", found.inputs, expected.inputs), *changed),
+            state=self._differing(state),
+            compared_state=len(state),
+        )
 
     def _differing(self, pairs: dict[str, tuple[Value, Value]]) -> dict[str, Comparison]:
         results = {path: self._compare_values(*pair) for path, pair in pairs.items()}
         return {path: each for path, each in results.items() if not each}
 
-    def _values(
-        self, role: str, found: dict[str, Value], expected: dict[str, Value]
-    ) -> tuple[dict[str, Comparison], tuple[str, ...], int]:
-        """Returns the tensors that differ, those in one run only, and the number in both."""
-        if found.keys() != expected.keys() and len(found) == len(expected):
-            pairs = dict(zip(expected, zip(found.values(), expected.values())))
-        else:
-            pairs = _pairs(found, expected)
-        changed = []
-        if len(found) != len(expected):
-            sides = (("found", found, expected), ("expected", expected, found))
-            for side, own, other in sides:
-                changed += [path_of(role, p) + f" is only in {side}" for p in own if p not in other]
-        return self._differing(pairs), tuple(changed), len(pairs)
-
-    def _first_input(self, first: CallDifference, common: list[_Key]) -> str | None:
+    def _first_input(self, first: Call, common: dict[_Key, tuple[Call, Call]]) -> str | None:
         """Returns the first input that differs among the calls inside of a module."""
-        below = f"{first.call.module}." if first.call.module else ""
-        for key in common:
-            call = self._expected_calls[key]
-            if call is first.call:
+        below = f"{first.module}." if first.module else ""
+        for found, expected in common.values():
+            if expected is first:
                 break
-            if call.module.startswith(below):
-                inputs, _, _ = self._values("input", self._found_calls[key].inputs, call.inputs)
-                for path in inputs:
-                    return f"{path_of('input', path)} of {self._label(call)}"
+            if expected.module.startswith(below):
+                for path in self._differing(_matched(found.inputs, expected.inputs)):
+                    return f"{path_of('input', path)} of {self._label(expected)}"
         return None
 
-    def _gradients(self) -> tuple[tuple[GradientDifference, ...], int, int]:
-        """Returns the gradients that differ, the number in both runs and the number in either."""
-        found = {self._gradient_key(each, True): each for each in self._found.gradients}
-        expected = {self._gradient_key(each, False): each for each in self._expected.gradients}
-        pairs, differences = _pairs(found, expected), []
-        for other, gradient in pairs.values():
-            result = self._compare_values(other.value, gradient.value)
-            if not result:
-                name, computed_by = self._gradient_name(gradient), self._computed_by(gradient)
-                differences.append(GradientDifference(name, result, computed_by))
-        return tuple(differences), len(pairs), len(found.keys() | expected.keys())
-
-    def _gradient_key(self, gradient: Gradient, is_found: bool) -> _Key:
-        names = self._names if is_found else str
-        if gradient.parameter is not None:
-            module, _, name = gradient.parameter.rpartition(".")
-            return names(module), name, gradient.backward
-        parts = (gradient.call, gradient.of, gradient.path, gradient.backward)
-        return (names(gradient.module), *parts)
-
-    def _gradient_name(self, gradient: Gradient) -> str:
-        if gradient.parameter is not None:
-            return gradient.parameter
-        call = self._expected_calls.get((gradient.module, gradient.call))
-        label = name_of(gradient.module) if call is None else self._label(call)
-        return f"{path_of(gradient.of, gradient.path)} of {label}"
-
-    def _computed_by(self, gradient: Gradient) -> tuple[str, ...]:
-        if gradient.parameter is not None:
-            return (name_of(gradient.parameter.rpartition(".")[0]),)
+    def _gradient_difference(
+        self, found: Gradient, expected: Gradient
+    ) -> GradientDifference | None:
+        result = self._compare_values(found.value, expected.value)
+        if result:
+            return None
+        if expected.parameter is not None:
+            module = name_of(expected.parameter.rpartition(".")[0])
+            return GradientDifference(expected.parameter, result, (module,))
+        call = self._expected_calls.get((expected.module, expected.call))
+        label = name_of(expected.module) if call is None else self._label(call)
         gradients = self._expected.gradients
-        readers = (g for g in gradients if g.of == "input" and g.value == gradient.value)
+        readers = (g for g in gradients if g.of == "input" and g.value == expected.value)
         modules = dict.fromkeys(each.module for each in readers)
         # A module that contains another one passes inputs on to it.
         inner = [m for m in modules if not any(contains(m, each) for each in modules)]
-        return tuple(map(name_of, inner))
+        name = f"{path_of(expected.of, expected.path)} of {label}"
+        return GradientDifference(name, result, computed_by=tuple(map(name_of, inner)))
 
-    def _only(self, calls: dict[_Key, Call], others: dict[_Key, Call]) -> tuple[str, ...]:
-        return tuple(self._label(call) for key, call in calls.items() if key not in others)
+    def _key(self, gradient: Gradient, names: Callable[[str], str]) -> _Key:
+        """Returns what two gradients have in common that are compared."""
+        if gradient.parameter is not None:
+            module, _, name = gradient.parameter.rpartition(".")
+            return names(module), name, gradient.backward
+        place = gradient.call, gradient.of, gradient.path, gradient.backward
+        return (names(gradient.module), *place)
 
     def _label(self, call: Call) -> str:
         label = module_label(call.module, call.kind.rpartition(".")[2])
         return f"{label}, call {call.number}" if call.module in self._repeated else label
 
-    def _suggestion(self) -> list[str]:
-        keys = self._found_calls.keys(), self._expected_calls.keys()
-        only = ({key[0] for key in own - other} for own, other in (keys, keys[::-1]))
-        suggestion = suggest(*only)
-        if suggestion is None:
-            return []
-        return [f"{counted(suggestion[0], 'more module')} would match by --map '{suggestion[1]}'"]
-
-    def _samples(self) -> list[str]:
-        tensors = (*self._found.tensors.values(), *self._expected.tensors.values())
-        count = sum(each.is_sample for each in tensors)
-        text = f"samples of {count} tensors are compared: larger than their share of bytes"
-        return [text] if count else []
-
-    def _not_recorded(self) -> list[str]:
-        runs = (("found", self._found), ("expected", self._expected))
-        return [f"{side}: {line}" for side, run in runs for line in run.not_recorded()]
+    def _notes(self, suggestion: str) -> Iterator[str]:
+        yield from (f"map {pattern} matches no module" for pattern in self._names.unused)
+        if suggestion:
+            yield suggestion
+        runs = {"found": self._found, "expected": self._expected}
+        count = sum(each.is_sample for run in runs.values() for each in run.tensors.values())
+        if count:
+            yield f"samples of {count} tensors are compared: larger than their share of bytes"
+        for side, run in runs.items():
+            yield from (f"{side}: {line}" for line in run.not_recorded())
 
 
 def _modules(keys: Iterable[_Key]) -> str:
     return listed(name_of(key[0]) for key in keys) or "none"
 
 
-def _pairs(found: dict[Any, Any], expected: dict[Any, Any]) -> dict[Any, tuple[Any, Any]]:
+def _pairs(found: dict[_K, _V], expected: dict[_K, _V]) -> dict[_K, tuple[_V, _V]]:
     """Returns the pairs of values with equal keys, in the order of expected."""
     return {key: (found[key], expected[key]) for key in expected if key in found}
+
+
+def _matched(found: dict[str, Value], expected: dict[str, Value]) -> dict[str, tuple[Value, Value]]:
+    """Returns the pairs of tensors with equal paths, or in equal positions if all are in both."""
+    if found.keys() != expected.keys() and len(found) == len(expected):
+        return dict(zip(expected, zip(found.values(), expected.values())))
+    return _pairs(found, expected)
+
+
+def _only_in_one(role: str, found: dict[str, Value], expected: dict[str, Value]) -> list[str]:
+    """Names the tensors without a counterpart."""
+    if len(found) == len(expected):
+        return []
+    sides = (("found", found, expected), ("expected", expected, found))
+    return [
+        f"{path_of(role, path)} is only in {side}"
+        for side, own, other in sides
+        for path in own
+        if path not in other
+    ]

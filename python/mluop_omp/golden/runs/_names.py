@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Union
 
+from mluop_omp.golden._text import counted
+
 Names = Union[None, str, Mapping[str, str], Iterable[Union[str, tuple[str, str]]]]
 
 
@@ -21,7 +23,6 @@ class NameMap:
         elif isinstance(names, str):
             names = [names]
         self._rules: list[tuple[re.Pattern[str], str]] = []
-        self._unused: dict[str, None] = {}
         for rule in names or ():
             pattern, replacement = _split(rule) if isinstance(rule, str) else rule
             try:
@@ -29,37 +30,31 @@ class NameMap:
                 re.sub(pattern, replacement, "")  # names of groups
             except (re.error, IndexError) as error:
                 raise ValueError(f"map {pattern}={replacement}: {error}") from None
-            self._unused[pattern] = None
+        # Patterns that have matched no name.
+        self.unused = dict.fromkeys(pattern.pattern for pattern, _ in self._rules)
 
     def __call__(self, name: str) -> str:
         for pattern, replacement in self._rules:
             match = pattern.fullmatch(name)
             if match is not None:
-                self._unused.pop(pattern.pattern, None)
+                self.unused.pop(pattern.pattern, None)
                 return match.expand(replacement)
         return name
 
-    @property
-    def unused(self) -> list[str]:
-        """Patterns that have matched no name."""
-        return list(self._unused)
 
-
-def suggest(found: Iterable[str], expected: Iterable[str]) -> tuple[int, str] | None:
-    """Returns a rule that adds or removes a prefix, and the number of names it matches, or None.
+def suggest(found: set[str], expected: set[str]) -> str:
+    """Proposes a rule that adds or removes a prefix, if it matches most names; "" without one.
 
     Wrappers add prefixes, such as "module" in DistributedDataParallel.
     """
-    found, expected = set(found), set(expected)
-    rules: collections.Counter[str] = collections.Counter()
-    for prefix in _prefixes(found, expected):
-        rules[re.escape(prefix) + r"\.(.*)=\1"] += 1
-    for prefix in _prefixes(expected, found):
-        rules[rf"(.+)={prefix}.\1"] += 1
+    rules = collections.Counter(
+        rf"{re.escape(prefix)}\.(.*)=\1" for prefix in _prefixes(found, expected)
+    )
+    rules.update(rf"(.+)={prefix}.\1" for prefix in _prefixes(expected, found))
     for rule, count in rules.most_common(1):
         if 2 * count > min(len(found), len(expected)):
-            return count, rule
-    return None
+            return f"{counted(count, 'more module')} would match by --map '{rule}'"
+    return ""
 
 
 def _prefixes(names: set[str], others: set[str]) -> Iterator[str]:

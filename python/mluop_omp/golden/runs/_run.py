@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,17 @@ class Recorded:
         return self.count is not None or self.limit is not None
 
 
+class Contents(NamedTuple):
+    """What the reader of a format returns: attributes of `Run`, and how to read a tensor."""
+
+    model: str
+    seed: int
+    tensors: dict[str, Recorded]
+    calls: tuple[Call, ...]
+    gradients: tuple[Gradient, ...]
+    read: Callable[[str], np.ndarray]
+
+
 class Run:
     """A run that `mluop_omp.record` has written to a file.
 
@@ -134,17 +145,10 @@ class Run:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Raises ValueError if the file is not a run, OSError if it cannot be opened."""
         self.path = os.fspath(path)
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise ValueError(f"{self.path} is not a regular file")
-        with _errors(self.path):
-            # Stays open until close().
-            self._zip = zipfile.ZipFile(self.path)  # noqa: SIM115
-        try:
-            with _errors(self.path):
-                self._read()
-        except BaseException:
-            self._zip.close()
-            raise
+        with _errors(self.path), contextlib.ExitStack() as resources:
+            contents = _read_zip(self.path, resources)
+            self.model, self.seed, self.tensors, self.calls, self.gradients, self._read = contents
+            self._resources = resources.pop_all()
 
     def __enter__(self) -> Run:
         return self
@@ -153,7 +157,7 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        self._zip.close()
+        self._resources.close()
 
     def __str__(self) -> str:
         sampled = sum(each.is_sample for each in self.tensors.values())
@@ -178,88 +182,20 @@ class Run:
         """
         recorded = self.tensors[name]
         with _errors(self.path):
-            array = read_member(self._zip, self._zip.getinfo(f"{name}.npy"))
+            array = self._read(name)
             expected = STORED_AS.get(recorded.dtype, recorded.dtype)
             if array.dtype.name != expected:
                 raise _Invalid(f"{name}.npy has dtype {array.dtype}, expected {expected}")
+            shape = recorded.shape
             if recorded.count is not None:
                 if recorded.count > 2 * array.size:
                     raise _Invalid(f"{name}.npy has {array.size} of {recorded.count} elements")
-                indices = _sampling.elements(self.seed, recorded.count, recorded.size)
-                shape: tuple[int, ...] = indices.shape
+                shape = _sampling.elements(self.seed, recorded.count, recorded.size).shape
             elif recorded.limit is not None:
-                shape = (len(array) if array.ndim else -1, *recorded.shape[1:])
-            else:
-                shape = recorded.shape
+                shape = (len(array) if array.ndim else -1, *shape[1:])
             if array.shape != shape:
                 raise _Invalid(f"{name}.npy has shape {list(array.shape)}, expected {list(shape)}")
             return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-    def _read(self) -> None:
-        if DESCRIPTION not in self._zip.namelist():
-            raise _Invalid(f"has no {DESCRIPTION}, expected a file written by mluop_omp.record")
-        members = unique((name, None) for name in self._zip.namelist())
-        try:
-            text = json.loads(self._zip.read(DESCRIPTION), object_pairs_hook=unique)
-        except (UnicodeDecodeError, RecursionError) as error:
-            raise _Invalid(f"{DESCRIPTION} is not JSON: {error}") from None
-        head = _Object(text, DESCRIPTION)
-        if head.get("format", str) != FORMAT:
-            raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
-        if head.get("version", int) != VERSION:
-            raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
-        self.model = head.get("model", str)
-        self.seed = _number(head.get("seed", str), 10, f"{DESCRIPTION}: seed")
-        self.tensors: dict[str, Recorded] = {}
-        for item in head.objects("tensors"):
-            recorded = _recorded(item)
-            if recorded.has_values and f"{recorded.name}.npy" not in members:
-                raise _Invalid(f"has no {recorded.name}.npy, which {item.where} names")
-            if recorded.name in self.tensors:
-                raise _Invalid(f"describes the tensor {recorded.name!r} twice")
-            self.tensors[recorded.name] = recorded
-        self.calls = tuple(self._call(item) for item in head.objects("calls"))
-        self.gradients = tuple(self._gradient(item) for item in head.objects("gradients"))
-
-    def _call(self, item: _Object) -> Call:
-        inputs, outputs, state = (
-            {each.get("path", str): self._value(each) for each in item.objects(part)}
-            if part != "state" or part in item.members
-            else {}
-            for part in ("inputs", "outputs", "state")
-        )
-        kind, number = item.get("class", str), item.get("call", int)
-        unrecorded = item.objects("not_recorded") if "not_recorded" in item.members else []
-        texts = ([each.get(name, str) for name in ("of", "path", "type")] for each in unrecorded)
-        not_recorded = tuple(f"{path_of(of, path)}: {type_}" for of, path, type_ in texts)
-        return Call(item.get("module", str), number, kind, inputs, outputs, state, not_recorded)
-
-    def _gradient(self, item: _Object) -> Gradient:
-        value, backward = self._value(item), item.get("backward", int)
-        if "parameter" in item.members:
-            return Gradient(value, backward, parameter=item.get("parameter", str))
-        texts = (item.get(name, str) for name in ("module", "of", "path"))
-        module, of, path = texts
-        return Gradient(value, backward, None, module, item.get("call", int), of, path)
-
-    def _value(self, item: _Object) -> Value:
-        tensor = item.get("tensor", str)
-        indices = item.get("indices", str) if "indices" in item.members else None
-        for name in (tensor, indices):
-            if name is not None and name not in self.tensors:
-                raise _Invalid(f"{item.where} names the tensor {name!r}, which is not described")
-        if indices is not None:
-            features, sites = self.tensors[tensor], self.tensors[indices]
-            if features.limit != sites.limit or len(sites.shape) != 2:
-                raise _Invalid(f"{item.where} has features and indices of different samples")
-            if features.shape[:1] != sites.shape[:1]:
-                raise _Invalid(
-                    f"{item.where} has features {list(features.shape)} and indices "
-                    f"{list(sites.shape)}, expected equal numbers of rows"
-                )
-        shape = item.integers("spatial_shape") if "spatial_shape" in item.members else None
-        batch = item.get("batch_size", int) if "batch_size" in item.members else None
-        return Value(tensor, indices, shape, batch, item.members.get("inferred") is True)
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
@@ -299,6 +235,9 @@ class _Object:
         if not isinstance(self.members, dict):
             raise _Invalid(f"{self.where} is {type(self.members).__name__}, expected an object")
 
+    def __contains__(self, name: str) -> bool:
+        return name in self.members
+
     def get(self, name: str, kind: type) -> Any:
         value = self.members.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -306,42 +245,124 @@ class _Object:
             raise _Invalid(f"{self.where}: {name} is {found}, expected {kind.__name__}")
         return value
 
+    def find(self, name: str, kind: type) -> Any:
+        """Returns a member that may be missing, or None."""
+        return self.get(name, kind) if name in self else None
+
     def objects(self, name: str) -> list[_Object]:
         values = self.get(name, list)
         return [_Object(each, f"{self.where}: {name}[{k}]") for k, each in enumerate(values)]
 
-    def integers(self, name: str) -> tuple[int, ...]:
+    def sizes(self, name: str) -> tuple[int, ...]:
         values = self.get(name, list)
         if not all(type(each) is int and 0 <= each < 2**63 for each in values):
             raise _Invalid(f"{self.where}: {name} is {values!r:.80}, expected sizes")
         return tuple(values)
 
+    def number(self, name: str, base: int) -> int:
+        """Parses a 64-bit number. JSON has them as texts, as many readers make numbers doubles."""
+        text = self.get(name, str)
+        try:
+            number = int(text, base)
+        except ValueError:
+            number = -1
+        if not 0 <= number < 2**64:
+            raise _Invalid(f"{self.where}: {name} is {text!r}, expected a number of 64 bits")
+        return number
 
-def _number(text: str, base: int, where: str) -> int:
-    """Parses a 64-bit number. JSON has them as texts, since many readers make numbers doubles."""
+
+def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
+    """Reads a file of `mluop_omp.record`. Other formats are functions of the same arguments."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise _Invalid("is not a regular file")
+    file = resources.enter_context(zipfile.ZipFile(path))
+    if DESCRIPTION not in file.namelist():
+        raise _Invalid(f"has no {DESCRIPTION}, expected a file written by mluop_omp.record")
+    members = unique((name, None) for name in file.namelist())
     try:
-        number = int(text, base)
-    except ValueError:
-        number = -1
-    if not 0 <= number < 2**64:
-        raise _Invalid(f"{where} is {text!r}, expected a number of 64 bits")
-    return number
+        text = json.loads(file.read(DESCRIPTION), object_pairs_hook=unique)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise _Invalid(f"{DESCRIPTION} is not JSON: {error}") from None
+    head = _Object(text, DESCRIPTION)
+    if head.get("format", str) != FORMAT:
+        raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
+    if head.get("version", int) != VERSION:
+        raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
+    tensors: dict[str, Recorded] = {}
+    for item in head.objects("tensors"):
+        recorded = _recorded(item)
+        if recorded.has_values and f"{recorded.name}.npy" not in members:
+            raise _Invalid(f"has no {recorded.name}.npy, which {item.where} names")
+        if recorded.name in tensors:
+            raise _Invalid(f"describes the tensor {recorded.name!r} twice")
+        tensors[recorded.name] = recorded
+    return Contents(
+        head.get("model", str),
+        head.number("seed", 10),
+        tensors,
+        tuple(_call(item, tensors) for item in head.objects("calls")),
+        tuple(_gradient(item, tensors) for item in head.objects("gradients")),
+        lambda name: read_member(file, file.getinfo(f"{name}.npy")),
+    )
 
 
 def _recorded(item: _Object) -> Recorded:
-    name, dtype, shape = item.get("name", str), item.get("dtype", str), item.integers("shape")
-    if "sample" not in item.members:
-        return Recorded(name, dtype, shape)
+    recorded = Recorded(item.get("name", str), item.get("dtype", str), item.sizes("shape"))
+    if "sample" not in item:
+        return recorded
     sample = _Object(item.members["sample"], f"{item.where}: sample")
-    if "values" in sample.members:
-        return Recorded(name, dtype, shape, has_values=False)
-    if "count" in sample.members:
-        count = sample.get("count", int)
-        if not 0 < count <= max(math.prod(shape), 1):
-            raise _Invalid(f"{sample.where}: count is {count}, expected 1 to {math.prod(shape)}")
-        return Recorded(name, dtype, shape, count)
-    limit, checksum = (
-        _number(sample.get(part, str), 16, f"{sample.where}: {part}")
-        for part in ("limit", "checksum")
+    if "values" in sample:
+        return dataclasses.replace(recorded, has_values=False)
+    if "count" in sample:
+        count, size = sample.get("count", int), recorded.size
+        if not 0 < count <= max(size, 1):
+            raise _Invalid(f"{sample.where}: count is {count}, expected 1 to {size}")
+        return dataclasses.replace(recorded, count=count)
+    numbers = {name: sample.number(name, 16) for name in ("limit", "checksum")}
+    return dataclasses.replace(recorded, **numbers)
+
+
+def _value(item: _Object, tensors: dict[str, Recorded]) -> Value:
+    tensor, indices = item.get("tensor", str), item.find("indices", str)
+    for name in (tensor, indices):
+        if name is not None and name not in tensors:
+            raise _Invalid(f"{item.where} names the tensor {name!r}, which is not described")
+    if indices is not None:
+        features, sites = tensors[tensor], tensors[indices]
+        if features.limit != sites.limit or len(sites.shape) != 2:
+            raise _Invalid(f"{item.where} has features and indices of different samples")
+        if features.shape[:1] != sites.shape[:1]:
+            raise _Invalid(
+                f"{item.where} has features {list(features.shape)} and indices "
+                f"{list(sites.shape)}, expected equal numbers of rows"
+            )
+    shape = item.sizes("spatial_shape") if "spatial_shape" in item else None
+    inferred = item.members.get("inferred") is True
+    return Value(tensor, indices, shape, item.find("batch_size", int), inferred)
+
+
+def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
+    def values(part: str) -> dict[str, Value]:
+        return {each.get("path", str): _value(each, tensors) for each in item.objects(part)}
+
+    unrecorded = item.objects("not_recorded") if "not_recorded" in item else []
+    return Call(
+        module=item.get("module", str),
+        number=item.get("call", int),
+        kind=item.get("class", str),
+        inputs=values("inputs"),
+        outputs=values("outputs"),
+        state=values("state") if "state" in item else {},
+        not_recorded=tuple(
+            f"{path_of(each.get('of', str), each.get('path', str))}: {each.get('type', str)}"
+            for each in unrecorded
+        ),
     )
-    return Recorded(name, dtype, shape, None, limit, checksum)
+
+
+def _gradient(item: _Object, tensors: dict[str, Recorded]) -> Gradient:
+    value, backward = _value(item, tensors), item.get("backward", int)
+    if "parameter" in item:
+        return Gradient(value, backward, item.get("parameter", str))
+    place = {name: item.get(name, str) for name in ("module", "of", "path")}
+    return Gradient(value, backward, call=item.get("call", int), **place)
