@@ -101,7 +101,7 @@ class RunComparison:
         return self.equal or bool(self.differences or self.gradients)
 
     def __str__(self) -> str:
-        return _text(self)
+        return "\n".join(_lines(self))
 
     __repr__ = __str__
 
@@ -117,17 +117,14 @@ class RunComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the attributes in a form that json.dumps accepts."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        lists = {name: list(each) for name, each in values.items() if isinstance(each, tuple)}
-        gradients = [
-            {"name": each.name, "comparison": each.comparison.to_dict()} for each in self.gradients
-        ]
         return {
-            **values,
-            **lists,
+            **{name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()},
             "first": None if self.first is None else _to_dict(self.first),
             "differences": list(map(_to_dict, self.differences)),
-            "gradients": gradients,
+            "gradients": [
+                {"name": each.name, "comparison": each.comparison.to_dict()}
+                for each in self.gradients
+            ],
         }
 
 
@@ -143,7 +140,7 @@ def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
 
 
 def _to_dict(difference: CallDifference) -> dict[str, Any]:
-    call, parts = difference.call, ("outputs", "inputs", "state")
+    call, values = difference.call, vars(difference)
     return {
         "module": call.module,
         "call": call.number,
@@ -151,93 +148,83 @@ def _to_dict(difference: CallDifference) -> dict[str, Any]:
         "found_module": difference.found_module,
         "inputs_agree": difference.inputs_agree,
         **{
-            part: {path: each.to_dict() for path, each in getattr(difference, part).items()}
-            for part in parts
+            part: {path: each.to_dict() for path, each in values[part].items()}
+            for part in ("outputs", "inputs", "state")
         },
         "changed": list(difference.changed),
     }
 
 
-def _text(result: RunComparison) -> str:
-    lines = []
+def _lines(result: RunComparison) -> Iterator[str]:
+    calls = counted(result.compared, "call")
     outputs = counted(result.compared_outputs, "output")
     if result.equal:
-        lines.append(f"equal: {counted(result.compared, 'call')} of both runs, {outputs}")
+        yield f"equal: {calls} of both runs, {outputs}"
     elif not result.comparable:
-        lines.append(f"not all was compared: {result.compared} of {counted(result.calls, 'call')}")
-        lines[-1] += (
-            f", {outputs}; what was compared agrees" if result.compared_outputs else ", no output"
-        )
+        rest = f"{outputs}; what was compared agrees" if result.compared_outputs else "no output"
+        all_calls = counted(result.calls, "call")
+        yield f"not all was compared: {result.compared} of {all_calls}, {rest}"
     elif not result.differences:
-        lines.append(f"outputs agree: {counted(result.compared, 'call')} of both runs, {outputs}")
+        yield f"outputs agree: {calls} of both runs, {outputs}"
     if result.first is not None:
-        lines += _first(result.first, result.first_input)
-        lines.append(_later(result))
+        yield from _first(result.first, result.first_input)
+        yield _later(result.differences, result.first)
     elif result.differences:
-        lines += _only_inputs(result)
+        first, count = result.differences[0], len(result.differences)
+        yield (
+            f"no first difference: {count} calls differ, all in their inputs too; "
+            f"the first is {first.label}"
+        )
+        yield from (f"  {each}" for each in first.changed)
+        yield from _comparisons("input", first.inputs)
     if result.total_gradients:
-        lines += _gradient_lines(result)
-    for side in ("found", "expected"):
-        calls = getattr(result, f"only_{side}")
-        if calls:
-            lines.append(f"calls only in {side}: {len(calls)}: {listed(calls)}")
-    return "\n".join([*lines, *result.notes])
+        yield from _gradient_lines(result)
+    for side, only in (("found", result.only_found), ("expected", result.only_expected)):
+        if only:
+            yield f"calls only in {side}: {len(only)}: {listed(only)}"
+    yield from result.notes
 
 
-def _first(first: CallDifference, first_input: str | None) -> list[str]:
-    lines = [f"first difference: {first.label}"]
+def _first(first: CallDifference, first_input: str | None) -> Iterator[str]:
+    yield f"first difference: {first.label}"
     if first.found_module != first.call.module:
-        lines.append(f"  in found: {name_of(first.found_module)}")
-    lines.append(f"  inputs agree: {counted(len(first.call.inputs), 'tensor')}")
+        yield f"  in found: {name_of(first.found_module)}"
+    yield f"  inputs agree: {counted(len(first.call.inputs), 'tensor')}"
     if first.compared_state and not first.state:
-        lines.append(f"  parameters and buffers agree: {counted(first.compared_state, 'tensor')}")
+        yield f"  parameters and buffers agree: {counted(first.compared_state, 'tensor')}"
     for path, comparison in first.state.items():
-        lines.append(f"  {path}: {verdict_of(comparison)}")
+        yield f"  {path}: {verdict_of(comparison)}"
     if first_input is not None:
-        lines.append(f"  its own code computes the first tensor that differs: {first_input}")
-    lines += [f"  {each}" for each in first.changed]
-    return lines + _comparisons("output", first.outputs)
+        yield f"  its own code computes the first tensor that differs: {first_input}"
+    yield from (f"  {each}" for each in first.changed)
+    yield from _comparisons("output", first.outputs)
 
 
-def _comparisons(role: str, comparisons: dict[str, Comparison]) -> list[str]:
-    pairs = comparisons.items()
-    return [f"  {line}" for path, each in pairs for line in labeled(path_of(role, path), each)]
+def _comparisons(role: str, comparisons: dict[str, Comparison]) -> Iterator[str]:
+    for path, each in comparisons.items():
+        yield from (f"  {line}" for line in labeled(path_of(role, path), each))
 
 
-def _later(result: RunComparison) -> str:
-    assert result.first is not None
-    later = result.differences[result.differences.index(result.first) + 1 :]
-    module = result.first.call.module
+def _later(differences: tuple[CallDifference, ...], first: CallDifference) -> str:
+    later, module = differences[differences.index(first) + 1 :], first.call.module
     containing = [each for each in later if contains(each.call.module, module)]
-    others = [each for each in later if each.inputs_agree and each not in containing]
+    others = [each.label for each in later if each.inputs_agree and each not in containing]
     text = f"later calls that differ: {len(later)}"
     if containing:
         text += f"; {len(containing)} contain {name_of(module)}"
-    if others:
-        text += f"; inputs also agree in {listed(each.label for each in others)}"
-    return text
+    return text + (f"; inputs also agree in {listed(others)}" if others else "")
 
 
-def _only_inputs(result: RunComparison) -> list[str]:
-    first = result.differences[0]
-    lines = [
-        f"no first difference: {len(result.differences)} calls differ, all in their inputs too; "
-        f"the first is {first.label}"
-    ]
-    lines += [f"  {each}" for each in first.changed]
-    return lines + _comparisons("input", first.inputs)
-
-
-def _gradient_lines(result: RunComparison) -> list[str]:
-    count, total = result.compared_gradients, result.total_gradients
+def _gradient_lines(result: RunComparison) -> Iterator[str]:
+    count, more = result.compared_gradients, result.total_gradients - result.compared_gradients
     if not result.gradients:
-        others = f"; {total - count} more in one run only" if total > count else ""
-        return [f"{counted(count, 'gradient')} agree{others}"]
-    first = result.gradients[0]
-    if result.differences:
-        return [f"gradients that differ: {len(result.gradients)} of {count}"]
-    lines = [f"first gradient that differs: gradient of {first.name}"]
-    if first.computed_by:
-        lines.append(f"  computed by the backward pass of {listed(first.computed_by)}")
-    lines += [f"  {line}" for line in str(first.comparison).splitlines()]
-    return [*lines, f"gradients that differ: {len(result.gradients)} of {count}"]
+        others = f"; {more} more in one run only" if more else ""
+        yield f"{counted(count, 'gradient')} agree{others}"
+        return
+    if not result.differences:
+        first = result.gradients[0]
+        yield f"first gradient that differs: gradient of {first.name}"
+        if first.computed_by:
+            yield f"  computed by the backward pass of {listed(first.computed_by)}"
+        yield from (f"  {line}" for line in str(first.comparison).splitlines())
+    yield f"gradients that differ: {len(result.gradients)} of {count}"

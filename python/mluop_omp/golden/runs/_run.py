@@ -121,7 +121,7 @@ class Recorded:
 
 
 class Contents(NamedTuple):
-    """What the reader of a format returns: attributes of `Run`, and how to read a tensor."""
+    """What the reader of a format returns: the attributes of `Run`; read() reads a tensor."""
 
     model: str
     seed: int
@@ -235,26 +235,24 @@ class _Object:
         if not isinstance(self.members, dict):
             raise _Invalid(f"{self.where} is {type(self.members).__name__}, expected an object")
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.members
-
-    def get(self, name: str, kind: type) -> Any:
+    def get(self, name: str, kind: type, *default: Any) -> Any:
+        """Returns a member. default: its value if it is missing; without one it is required."""
+        if default and name not in self.members:
+            return default[0]
         value = self.members.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
             found = "missing" if value is None else repr(value)[:80]
             raise _Invalid(f"{self.where}: {name} is {found}, expected {kind.__name__}")
         return value
 
-    def find(self, name: str, kind: type) -> Any:
-        """Returns a member that may be missing, or None."""
-        return self.get(name, kind) if name in self else None
+    def objects(self, name: str, *default: Any) -> list[_Object]:
+        values = enumerate(self.get(name, list, *default))
+        return [_Object(each, f"{self.where}: {name}[{k}]") for k, each in values]
 
-    def objects(self, name: str) -> list[_Object]:
-        values = self.get(name, list)
-        return [_Object(each, f"{self.where}: {name}[{k}]") for k, each in enumerate(values)]
-
-    def sizes(self, name: str) -> tuple[int, ...]:
-        values = self.get(name, list)
+    def sizes(self, name: str, *default: Any) -> Any:
+        values = self.get(name, list, *default)
+        if values is None:
+            return None
         if not all(type(each) is int and 0 <= each < 2**63 for each in values):
             raise _Invalid(f"{self.where}: {name} is {values!r:.80}, expected sizes")
         return tuple(values)
@@ -308,22 +306,22 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
 
 def _recorded(item: _Object) -> Recorded:
     recorded = Recorded(item.get("name", str), item.get("dtype", str), item.sizes("shape"))
-    if "sample" not in item:
+    if "sample" not in item.members:
         return recorded
     sample = _Object(item.members["sample"], f"{item.where}: sample")
-    if "values" in sample:
+    if "values" in sample.members:
         return dataclasses.replace(recorded, has_values=False)
-    if "count" in sample:
-        count, size = sample.get("count", int), recorded.size
-        if not 0 < count <= max(size, 1):
-            raise _Invalid(f"{sample.where}: count is {count}, expected 1 to {size}")
-        return dataclasses.replace(recorded, count=count)
-    numbers = {name: sample.number(name, 16) for name in ("limit", "checksum")}
-    return dataclasses.replace(recorded, **numbers)
+    count, size = sample.get("count", int, None), recorded.size
+    if count is None:
+        limit, checksum = (sample.number(name, 16) for name in ("limit", "checksum"))
+        return dataclasses.replace(recorded, limit=limit, checksum=checksum)
+    if not 0 < count <= max(size, 1):
+        raise _Invalid(f"{sample.where}: count is {count}, expected 1 to {size}")
+    return dataclasses.replace(recorded, count=count)
 
 
 def _value(item: _Object, tensors: dict[str, Recorded]) -> Value:
-    tensor, indices = item.get("tensor", str), item.find("indices", str)
+    tensor, indices = item.get("tensor", str), item.get("indices", str, None)
     for name in (tensor, indices):
         if name is not None and name not in tensors:
             raise _Invalid(f"{item.where} names the tensor {name!r}, which is not described")
@@ -336,33 +334,27 @@ def _value(item: _Object, tensors: dict[str, Recorded]) -> Value:
                 f"{item.where} has features {list(features.shape)} and indices "
                 f"{list(sites.shape)}, expected equal numbers of rows"
             )
-    shape = item.sizes("spatial_shape") if "spatial_shape" in item else None
-    inferred = item.members.get("inferred") is True
-    return Value(tensor, indices, shape, item.find("batch_size", int), inferred)
+    extents = item.sizes("spatial_shape", None), item.get("batch_size", int, None)
+    return Value(tensor, indices, *extents, inferred=item.members.get("inferred") is True)
 
 
 def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
-    def values(part: str) -> dict[str, Value]:
-        return {each.get("path", str): _value(each, tensors) for each in item.objects(part)}
-
-    unrecorded = item.objects("not_recorded") if "not_recorded" in item else []
-    return Call(
-        module=item.get("module", str),
-        number=item.get("call", int),
-        kind=item.get("class", str),
-        inputs=values("inputs"),
-        outputs=values("outputs"),
-        state=values("state") if "state" in item else {},
-        not_recorded=tuple(
-            f"{path_of(each.get('of', str), each.get('path', str))}: {each.get('type', str)}"
-            for each in unrecorded
-        ),
+    inputs, outputs, state = (
+        {each.get("path", str): _value(each, tensors) for each in item.objects(*part)}
+        for part in (("inputs",), ("outputs",), ("state", []))
     )
+    skipped = (
+        [each.get(name, str) for name in ("of", "path", "type")]
+        for each in item.objects("not_recorded", [])
+    )
+    texts = tuple(f"{path_of(role, path)}: {kind}" for role, path, kind in skipped)
+    head = item.get("module", str), item.get("call", int), item.get("class", str)
+    return Call(*head, inputs, outputs, state, not_recorded=texts)
 
 
 def _gradient(item: _Object, tensors: dict[str, Recorded]) -> Gradient:
     value, backward = _value(item, tensors), item.get("backward", int)
-    if "parameter" in item:
+    if "parameter" in item.members:
         return Gradient(value, backward, item.get("parameter", str))
     place = {name: item.get(name, str) for name in ("module", "of", "path")}
     return Gradient(value, backward, call=item.get("call", int), **place)
