@@ -20,7 +20,8 @@ from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
 
 _Source = Union[str, "os.PathLike[str]", Run]
 _Key = tuple
-_K, _V = TypeVar("_K"), TypeVar("_V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 def compare_runs(

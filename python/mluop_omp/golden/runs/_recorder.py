@@ -93,11 +93,10 @@ class Recorder:
         call: Entry = {"module": name, "call": self._counts[name]}
         self._counts[name] += 1
         if self._state and call["call"] == 0:
-            own = (module.named_parameters(recurse=False), module.named_buffers(recurse=False))
+            own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
             call["state"] = [
                 {"path": path, **self._writer.add(f"{name}.{path}", tensor)[0]}
-                for tensors in own
-                for path, tensor in tensors
+                for path, tensor in own
             ]
         self._record(call, "input", {**dict(enumerate(args)), **kwargs})
         self._begun[threading.get_ident()].append((module, call))

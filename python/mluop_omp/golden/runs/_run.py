@@ -341,11 +341,11 @@ def _value(item: _Object, tensors: dict[str, Recorded]) -> Value:
 def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
     inputs, outputs, state = (
         {each.get("path", str): _value(each, tensors) for each in item.objects(*part)}
-        for part in (("inputs",), ("outputs",), ("state", []))
+        for part in (["inputs"], ["outputs"], ["state", ()])
     )
     skipped = (
         [each.get(name, str) for name in ("of", "path", "type")]
-        for each in item.objects("not_recorded", [])
+        for each in item.objects("not_recorded", ())
     )
     texts = tuple(f"{path_of(role, path)}: {kind}" for role, path, kind in skipped)
     head = item.get("module", str), item.get("call", int), item.get("class", str)

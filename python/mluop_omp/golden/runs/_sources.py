@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import math
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -43,13 +44,13 @@ class Source:
             self._tensor = np.asarray(tensor)
             self.dtype = self._tensor.dtype.name
         self.shape = tuple(self._tensor.shape)
-        self.size = int(np.prod(self.shape, dtype=np.int64))
+        self.size = math.prod(self.shape)
         self.has_values = not getattr(self._tensor, "is_meta", False)
         stored = STORED_AS.get(self.dtype)
         self.itemsize = np.dtype(stored).itemsize if stored else self._tensor.dtype.itemsize
 
-    def read(self, rows: Any = ...) -> np.ndarray:
-        return self._host(self._tensor[rows])
+    def read(self, rows: np.ndarray | None = None) -> np.ndarray:
+        return self._host(self._tensor if rows is None else self._tensor[rows])
 
     def elements(self, indices: np.ndarray) -> np.ndarray:
         """Returns elements [K] by their indices in the flattened tensor."""
@@ -123,8 +124,8 @@ def _sparse(value: Any) -> SparseSites | None:
         return None
     if indices.dim() != 2 or indices.is_floating_point() or features.shape[:1] != indices.shape[:1]:
         return None
-    batch_size = _integers([found.batch_size]) or [None]
-    return SparseSites(features, indices, _integers(found.spatial_shape), batch_size[0])
+    shape, batch = _integers(found.spatial_shape), _integers([found.batch_size])
+    return SparseSites(features, indices, shape, batch[0] if batch else None)
 
 
 def _integers(values: Any) -> list[int] | None:

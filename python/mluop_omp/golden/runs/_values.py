@@ -38,18 +38,18 @@ def compare_recorded(runs: _Runs, options: Options, found: Value, expected: Valu
     if not all(each.has_values for each in tensors):
         return _incomparable("a tensor was recorded without its elements")
     if not any(each.is_sample for each in tensors):
-        dense = [Value(value.tensor) if value.inferred else value for value in pair]
-        result = _compare(runs, options, *dense)
+        e, b = (Value(value.tensor) if value.inferred else value for value in pair)
+        result = _compare(runs, options, e, b)
         # Dense tensors with inferred sites: rows may be in the order of their sites.
         is_inferred = found.inferred and expected.inferred
         if is_inferred and not result.equal and not result.error:
-            return _compare(runs, options, *pair)
+            return _compare(runs, options, found, expected)
         return result
     if all(is_sparse):
-        return _compare_sites(runs, options, *pair)
+        return _compare_sites(runs, options, found, expected)
     if any(is_sparse):
         return _incomparable("one is sparse, the other dense, and only a sample is recorded")
-    return _compare_elements(runs, options, *pair)
+    return _compare_elements(runs, options, found, expected)
 
 
 def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
@@ -70,7 +70,7 @@ def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Val
             own = _sampling.elements(run.seed, recorded.count, size)
             chosen = np.searchsorted(own, elements)
         tensors.append(_tensor(array.reshape(-1)[chosen], recorded.dtype))
-    result = _compare_tensors(*tensors, options)
+    result = _compare_tensors(options, *tensors)
     if result.error:
         return result
     worst = []
@@ -113,7 +113,7 @@ def _compare(
 ) -> Comparison:
     """Compares values, in sparse tensors the sites whose hash is below the limit."""
     sides = list(zip(runs, (found, expected)))
-    result = _compare_tensors(*(_read(*side, limit) for side in sides), options)
+    result = _compare_tensors(options, *(_read(*side, limit) for side in sides))
     if result._operands is None:
         return result
     # Keeps how to read the tensors, not the tensors.
@@ -125,7 +125,7 @@ def _compare(
     return dataclasses.replace(result, _operands=operands)
 
 
-def _compare_tensors(found: Any, expected: Any, options: Options) -> Comparison:
+def _compare_tensors(options: Options, found: Any, expected: Any) -> Comparison:
     try:
         return compare_values(found, expected, options)
     except (ValueError, TypeError) as error:

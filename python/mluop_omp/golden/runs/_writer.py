@@ -78,8 +78,7 @@ class RunWriter:
                 label = f"{label}.features"
         if sites is None:
             return {"tensor": self._dense(label, source)}, None
-        values = source.read() if sites.rows is None else source.read(sites.rows)
-        tensor = self._add(label, source, values, sites.sample)
+        tensor = self._add(label, source, source.read(sites.rows), sites.sample)
         known = {name: extent for name, extent in extents.items() if extent is not None}
         return {"tensor": tensor, "indices": sites.tensor, **known}, sites
 
