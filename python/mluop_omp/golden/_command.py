@@ -44,9 +44,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("found", metavar="FOUND", help="the result to check")
     parser.add_argument("expected", metavar="EXPECTED", help="the correct result")
     parser.add_argument(
-        "--rtol",
-        type=float,
-        help="relative tolerance; default by element type, 1.3e-6 for float32",
+        "--rtol", type=float, help="relative tolerance; default by element type, 1.3e-6 for float32"
     )
     parser.add_argument(
         "--atol",
@@ -62,11 +60,7 @@ def add_parser(commands: Any) -> None:
         help="decide by a metric and its threshold instead of the tolerances; may be repeated",
     )
     parser.add_argument(
-        "--worst",
-        metavar="N",
-        type=int,
-        default=5,
-        help="wrong elements to print; default: 5",
+        "--worst", metavar="N", type=int, default=5, help="wrong elements to print; default: 5"
     )
     parser.add_argument(
         "--axes",

@@ -236,14 +236,15 @@ def _kernels(
         offsets = [_layouts.offsets_of(found, source), _layouts.offsets_of(expected, target)]
     except MluOpError:
         return
-    given = {each for each in offsets if isinstance(each, tuple)}
+    given = [each for each in offsets if isinstance(each, tuple)]
     counts = {math.prod(each) if isinstance(each, tuple) else each for each in offsets}
-    if len(given) > 1 or len(counts) > 1 or 0 in counts:
+    # Coordinates have an effect only on K.
+    has_effect = coordinates == "xyz" or len(given) < 2
+    if not has_effect or len(set(given)) > 1 or len(counts) > 1 or 0 in counts:
         return
     (count,) = counts
-    if given:
-        kernels = list(given)
-    else:
+    kernels = given[:1]
+    if not given:
         kernels = _kernels_of_three_axes(count) if sizes is None else [sizes[:: STEP[coordinates]]]
     axes = set(FILTER_LAYOUTS[source].axes) & set(FILTER_LAYOUTS[target].axes)
     yield from (each for each in kernels if len(each) in axes and math.prod(each) == count)
@@ -267,11 +268,6 @@ def _candidates(
     pairs = [(name, name) for name in names] + list(itertools.permutations(names, 2))
     for coordinates, mirrored in itertools.product(STEP, (False, True)):
         for source, target in pairs:
-            # Coordinates have an effect only on K.
-            if coordinates == "zyx" and not (
-                FILTER_LAYOUTS[source].fastest or FILTER_LAYOUTS[target].fastest
-            ):
-                continue
             for kernel in _kernels(found, source, expected, target, sizes, coordinates):
                 if _layouts.has_one_center(source, target, kernel):
                     yield source, target, kernel, coordinates, mirrored
