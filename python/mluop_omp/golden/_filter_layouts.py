@@ -19,7 +19,7 @@ import numpy as np
 from mluop_omp import _arrays
 from mluop_omp._library import bad_param
 
-# The slice step that turns sizes in the order of the columns of coordinates into those of D, H, W.
+# The slice step that turns sizes in the order of the columns of coordinates into the order D, H, W.
 STEP = {"xyz": -1, "zyx": 1}
 
 
