@@ -114,8 +114,8 @@ def _sparse(value: Any) -> SparseSites | None:
         if value.layout is not torch.sparse_coo or value.sparse_dim() < 2:
             return None
         sites = value.detach().coalesce()
-        batch, *shape = sites.shape[: sites.sparse_dim()]
-        return SparseSites(sites.values(), sites.indices().T, shape, batch)
+        extents = list(sites.shape[: sites.sparse_dim()])
+        return SparseSites(sites.values(), sites.indices().T, extents[1:], extents[0])
     found = None if isinstance(value, (Mapping, list, tuple)) else sparse_sites(value)
     if found is None:
         return None
