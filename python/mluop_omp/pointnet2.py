@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from mluop_omp import _extensions
+from mluop_omp._adapters import compute, rows_of_three
 from mluop_omp._definitions.sampling import order_of_ties
 from mluop_omp._operators._declaration import operators
-from mluop_omp.mmcv._points import rows_of_three
 from mluop_omp.torch import _addresses
 from mluop_omp.torch._arrays import TORCH, apply_num_threads
-from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
+from mluop_omp.torch._precision import at_least_float32, precise
 
 
 def _order_of_ties(count: int, *threads: int) -> Tensor:
@@ -53,53 +53,39 @@ def furthest_point_sampling(points: Tensor, nsamples: int) -> Tensor:
 
 
 def gather_points(points: Tensor, idx: Tensor) -> Tensor:
-    apply_num_threads()
-    return _addresses.gather_points(TORCH, *widened(points), dense(idx))
+    return compute(_addresses.gather_points, points, idx)
 
 
 def gather_points_grad(grad_out: Tensor, idx: Tensor, n: int) -> Tensor:
-    apply_num_threads()
-    return _addresses.gather_points_backward(TORCH, *widened(grad_out), dense(idx), n)
+    return compute(_addresses.gather_points_backward, grad_out, idx, n)
 
 
 def ball_query(new_xyz: Tensor, xyz: Tensor, radius: float, nsample: int) -> Tensor:
     """As mmcv's, of a smallest distance of 0: a point at the center is in a ball of radius 0."""
-    apply_num_threads()
-    centers, cloud = precise(new_xyz, xyz)
-    clouds = rows_of_three("new_xyz", centers), rows_of_three("xyz", cloud)
-    return operators.ball_query(TORCH, *clouds, 0.0, radius, nsample)
+    clouds = rows_of_three("new_xyz", new_xyz), rows_of_three("xyz", xyz)
+    return compute(operators.ball_query, *clouds, 0.0, radius, nsample, conversion=precise)
 
 
 def three_nn(unknowns: Tensor, knows: Tensor) -> list[Tensor]:
-    apply_num_threads()
-    unknown, known = precise(unknowns, knows)
-    clouds = rows_of_three("unknowns", unknown), rows_of_three("knows", known)
-    return list(operators.three_nn(TORCH, *clouds))
+    clouds = rows_of_three("unknowns", unknowns), rows_of_three("knows", knows)
+    return list(compute(operators.three_nn, *clouds, conversion=precise))
 
 
 def three_interpolate(points: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
-    apply_num_threads()
-    features, weights = widened(points, weight)
-    return _addresses.three_interpolate(TORCH, features, dense(idx), weights)
+    return compute(_addresses.three_interpolate, points, idx, weight)
 
 
 def three_interpolate_grad(grad_out: Tensor, idx: Tensor, weight: Tensor, m: int) -> Tensor:
-    apply_num_threads()
-    grad, weights = widened(grad_out, weight)
-    return _addresses.three_interpolate_backward(TORCH, grad, dense(idx), weights, m)
+    return compute(_addresses.three_interpolate_backward, grad_out, idx, weight, m)
 
 
 _FUNCTIONS = {
-    "furthest_point_sampling": furthest_point_sampling,
-    "gather_points": gather_points,
-    "gather_points_grad": gather_points_grad,
-    "group_points": gather_points,
-    "group_points_grad": gather_points_grad,
-    "ball_query": ball_query,
-    "three_nn": three_nn,
-    "three_interpolate": three_interpolate,
-    "three_interpolate_grad": three_interpolate_grad,
-}
+    function.__name__: function
+    for function in (
+        *(ball_query, furthest_point_sampling, gather_points, gather_points_grad),
+        *(three_interpolate, three_interpolate_grad, three_nn),
+    )
+} | {"group_points": gather_points, "group_points_grad": gather_points_grad}
 
 
 def install() -> None:

@@ -20,7 +20,7 @@ ROOMS = {
     "operators": ("*", "_self_test._definitions"),
     "torch": ("torch",),
     "adapters": (
-        *("_dispatch", "_extensions", "_point_extensions"),
+        *("_adapters", "_dispatch", "_extensions", "_point_extensions"),
         *("bevdepth", "bevdet", "bevfusion", "mmcv", "pcdet", "pointnet2", "spconv"),
     ),
     "golden": ("golden",),

@@ -29,6 +29,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mluop_omp import _dispatch, _requirements
+from mluop_omp._adapters import rows_of_three
 from mluop_omp.mmcv import (
     _attention,
     _boxes,
@@ -39,21 +40,24 @@ from mluop_omp.mmcv import (
     _points,
     _rois,
 )
-from mluop_omp.mmcv._points import rows_of_three
 
 __all__ = ["FUNCTIONS", "install", "rows_of_three"]
 
 _MODULE = "mmcv._ext"
 _MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois)
-# What computes the functions of mmcv._ext for tensors of the CPU, by name.
+# What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
+# the modules.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: getattr(module, name) for module in _MODULES for name in module.__all__
+    name: value
+    for module in _MODULES
+    for name, value in vars(module).items()
+    if name[0] != "_" and getattr(value, "__module__", "") == module.__name__
 }
 # The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
 # computed here.
 _CPU_KERNELS = {
     "box_iou_rotated": _dispatch.SINGLE_AND_DOUBLE,
-    **dict.fromkeys(_deform_conv.__all__, _dispatch.SINGLE),
+    **{name: _dispatch.SINGLE for name in FUNCTIONS if "deform_conv" in name},
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "hard_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "nms_match": _dispatch.SINGLE_AND_DOUBLE,
@@ -114,7 +118,7 @@ def install() -> None:
         of_mmcv = importlib.import_module(f"mmcv.ops.{module}")
         _dispatch.replace_copies(of_mmcv, name, getattr(_ops, name))
     attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
-    name, ours = "multi_scale_deformable_attn_pytorch", _attention.multi_scale_deformable_attn
+    name, ours = "multi_scale_deformable_attn_pytorch", _ops.multi_scale_deformable_attn
     # A formulation in PyTorch, for any device and element type.
     _dispatch.replace(attention, name, ours, _dispatch.SINGLE, is_formulation=True)
     sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling

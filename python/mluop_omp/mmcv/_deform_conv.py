@@ -10,32 +10,64 @@ from typing import Any
 
 from torch import Tensor
 
+from mluop_omp._adapters import Args, adds, compute, takes, writes
 from mluop_omp._library import bad_param
 from mluop_omp._operators._declaration import operators
 from mluop_omp._operators.deform_conv import output_size
-from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, write
-from mluop_omp.torch._precision import widened
+from mluop_omp.torch._arrays import TORCH, add
+from mluop_omp.torch._precision import dense, widened
 
-__all__ = [
-    "deform_conv_backward_input",
-    "deform_conv_backward_parameters",
-    "deform_conv_forward",
-    "modulated_deform_conv_backward",
-    "modulated_deform_conv_forward",
-]
+_GEOMETRY = "kW, kH, dW, dH, padW, padH, dilationW, dilationH, group, deformable_group"
+_MODULATED_GEOMETRY = (
+    "kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, group, "
+    "deformable_group, with_bias"
+)
+# The sizes of kernel, stride, padding and dilation along h, and along w.
+_SIZES = "kH dH padH dilationH", "kW dW padW dilationW"
+_MODULATED_SIZES = "kernel_h stride_h pad_h dilation_h", "kernel_w stride_w pad_w dilation_w"
+_Pair = tuple[int, int]
 
 
-def _require_kernel(weight: Tensor, kernel_h: int, kernel_w: int) -> None:
-    if tuple(weight.shape[2:]) != (kernel_h, kernel_w):
+def _geometry(args: Args, weight: Tensor, *names: str) -> tuple[_Pair, tuple[Any, ...]]:
+    """Returns the sizes of the kernel, and the operator's numbers from the stride on."""
+    sizes = ([getattr(args, name) for name in of_axis.split()] for of_axis in names)
+    kernel, *pairs = zip(*sizes)
+    if tuple(weight.shape[2:]) != kernel:
         found = list(weight.shape[2:])
-        raise bad_param(f"weight has a kernel of {found}, expected {[kernel_h, kernel_w]}")
+        raise bad_param(f"weight has a kernel of {found}, expected {list(kernel)}")
+    return kernel, (*pairs, args.group, args.deformable_group)
+
+
+@writes(
+    "output",
+    f"input, weight, offset, output, columns, ones, {_GEOMETRY}, im2col_step",
+)
+def deform_conv_forward(args: Args) -> Any:
+    _, geometry = _geometry(args, args.weight, *_SIZES)
+    tensors = args.input, args.offset, args.weight
+    return operators.deform_conv2d, *tensors, None, None, *geometry
+
+
+@adds(
+    "gradInput, gradOffset",
+    f"input, offset, gradOutput, gradInput, gradOffset, weight, columns, {_GEOMETRY}, im2col_step",
+)
+def deform_conv_backward_input(args: Args) -> Any:
+    _, geometry = _geometry(args, args.weight, *_SIZES)
+    tensors = args.gradOutput, args.input, args.offset, args.weight
+    return operators.deform_conv2d_backward_data, *tensors, None, *geometry
+
+
+@takes(f"input, offset, gradOutput, gradWeight, columns, ones, {_GEOMETRY}, scale, im2col_step")
+def deform_conv_backward_parameters(args: Args) -> None:
+    kernel, geometry = _geometry(args, args.gradWeight, *_SIZES)
+    arguments = args.gradOutput, args.input, args.offset, None, kernel, *geometry
+    grad_weight, _ = compute(operators.deform_conv2d_backward_weight, *arguments)
+    add({"gradWeight": args.gradWeight}, grad_weight, args.scale)
 
 
 def _steps(
-    input: Tensor,
-    kernel: tuple[int, int],
-    geometry: tuple[Any, ...],
-    tensors: dict[str, Tensor],
+    input: Tensor, kernel: _Pair, geometry: tuple[Any, ...], tensors: dict[str, Tensor]
 ) -> dict[str, tuple[int, tuple[int, ...]]]:
     """Returns, for offsets and masks of other sizes than the output, how mmcv's kernels read them:
     image b of the second from the memory of tensor[b] on, b times the first.
@@ -67,7 +99,7 @@ def _read(tensor: Tensor, place: tuple[int, tuple[int, ...]] | None) -> Tensor:
         return tensor
     step, (images, channels, height, width) = place
     strides = (step, height * width, width, 1)
-    return tensor.as_strided((images, channels, height, width), strides).contiguous()
+    return dense(tensor).as_strided((images, channels, height, width), strides).contiguous()
 
 
 def _write(tensor: Tensor, result: Tensor, step: int) -> None:
@@ -78,161 +110,30 @@ def _write(tensor: Tensor, result: Tensor, step: int) -> None:
     tensor.copy_(memory.view(tensor.shape))
 
 
-def deform_conv_forward(
-    input: Tensor,
-    weight: Tensor,
-    offset: Tensor,
-    output: Tensor,
-    columns: Tensor,
-    ones: Tensor,
-    kW: int,
-    kH: int,
-    dW: int,
-    dH: int,
-    padW: int,
-    padH: int,
-    dilationW: int,
-    dilationH: int,
-    group: int,
-    deformable_group: int,
-    im2col_step: int,
-) -> None:
-    apply_num_threads()
-    _require_kernel(weight, kH, kW)
-    images, offsets, filters = widened(input, offset, weight)
-    geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
-    arguments = (images, offsets, filters, None, None, *geometry)
-    write({"output": output}, images.dtype, operators.deform_conv2d, *arguments)
+@writes(
+    "output",
+    f"input, weight, bias, ones, offset, mask, output, columns, {_MODULATED_GEOMETRY}",
+)
+def modulated_deform_conv_forward(args: Args) -> Any:
+    kernel, geometry = _geometry(args, args.weight, *_MODULATED_SIZES)
+    read = {"offset": args.offset, "mask": args.mask}
+    steps = _steps(args.input, kernel, geometry, read)
+    offset, mask = (_read(tensor, steps.get(name)) for name, tensor in read.items())
+    bias = args.bias if args.with_bias else None
+    return operators.deform_conv2d, args.input, offset, args.weight, mask, bias, *geometry
 
 
-def deform_conv_backward_input(
-    input: Tensor,
-    offset: Tensor,
-    gradOutput: Tensor,
-    gradInput: Tensor,
-    gradOffset: Tensor,
-    weight: Tensor,
-    columns: Tensor,
-    kW: int,
-    kH: int,
-    dW: int,
-    dH: int,
-    padW: int,
-    padH: int,
-    dilationW: int,
-    dilationH: int,
-    group: int,
-    deformable_group: int,
-    im2col_step: int,
-) -> None:
-    apply_num_threads()
-    _require_kernel(weight, kH, kW)
-    grad, images, offsets, filters = widened(gradOutput, input, offset, weight)
-    geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
-    of_data = operators.deform_conv2d_backward_data(
-        TORCH, grad, images, offsets, filters, None, *geometry
-    )
-    add({"gradInput": gradInput, "gradOffset": gradOffset}, of_data)
-
-
-def deform_conv_backward_parameters(
-    input: Tensor,
-    offset: Tensor,
-    gradOutput: Tensor,
-    gradWeight: Tensor,
-    columns: Tensor,
-    ones: Tensor,
-    kW: int,
-    kH: int,
-    dW: int,
-    dH: int,
-    padW: int,
-    padH: int,
-    dilationW: int,
-    dilationH: int,
-    group: int,
-    deformable_group: int,
-    scale: float,
-    im2col_step: int,
-) -> None:
-    apply_num_threads()
-    _require_kernel(gradWeight, kH, kW)
-    grad, images, offsets = widened(gradOutput, input, offset)
-    geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
-    grad_weight, _ = operators.deform_conv2d_backward_weight(
-        TORCH, grad, images, offsets, None, (kH, kW), *geometry
-    )
-    add({"gradWeight": gradWeight}, grad_weight, scale)
-
-
-def modulated_deform_conv_forward(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    ones: Tensor,
-    offset: Tensor,
-    mask: Tensor,
-    output: Tensor,
-    columns: Tensor,
-    kernel_h: int,
-    kernel_w: int,
-    stride_h: int,
-    stride_w: int,
-    pad_h: int,
-    pad_w: int,
-    dilation_h: int,
-    dilation_w: int,
-    group: int,
-    deformable_group: int,
-    with_bias: bool,
-) -> None:
-    apply_num_threads()
-    _require_kernel(weight, kernel_h, kernel_w)
-    tensors = (input, offset, weight, mask, *([bias] if with_bias else []))
-    images, offsets, filters, masks, *biases = widened(*tensors)
-    geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
-    geometry = (*geometry, group, deformable_group)
+@takes(
+    "input, weight, bias, ones, offset, mask, columns, "
+    "grad_input, grad_weight, grad_bias, grad_offset, grad_mask, grad_output, "
+    f"{_MODULATED_GEOMETRY}"
+)
+def modulated_deform_conv_backward(args: Args) -> None:
+    kernel, geometry = _geometry(args, args.weight, *_MODULATED_SIZES)
+    tensors = args.grad_output, args.input, args.offset, args.weight, args.mask
+    grad, images, offsets, filters, masks = widened(*tensors)
     read = {"offset": offsets, "mask": masks}
-    steps = _steps(images, (kernel_h, kernel_w), geometry, read)
-    offsets, masks = (_read(tensor, steps.get(name)) for name, tensor in read.items())
-    arguments = (images, offsets, filters, masks, *(biases or [None]), *geometry)
-    write({"output": output}, images.dtype, operators.deform_conv2d, *arguments)
-
-
-def modulated_deform_conv_backward(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    ones: Tensor,
-    offset: Tensor,
-    mask: Tensor,
-    columns: Tensor,
-    grad_input: Tensor,
-    grad_weight: Tensor,
-    grad_bias: Tensor,
-    grad_offset: Tensor,
-    grad_mask: Tensor,
-    grad_output: Tensor,
-    kernel_h: int,
-    kernel_w: int,
-    stride_h: int,
-    stride_w: int,
-    pad_h: int,
-    pad_w: int,
-    dilation_h: int,
-    dilation_w: int,
-    group: int,
-    deformable_group: int,
-    with_bias: bool,
-) -> None:
-    apply_num_threads()
-    kernel = kernel_h, kernel_w
-    _require_kernel(weight, *kernel)
-    grad, images, offsets, filters, masks = widened(grad_output, input, offset, weight, mask)
-    geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
-    geometry = (*geometry, group, deformable_group)
-    read = {"offset": offsets, "mask": masks}
-    written = {"grad_offset": grad_offset, "grad_mask": grad_mask}
+    written = {"grad_offset": args.grad_offset, "grad_mask": args.grad_mask}
     steps = _steps(images, kernel, geometry, read | written)
     offsets, masks = (_read(tensor, steps.get(name)) for name, tensor in read.items())
     of_data = operators.deform_conv2d_backward_data(
@@ -241,9 +142,9 @@ def modulated_deform_conv_backward(
     of_weight = operators.deform_conv2d_backward_weight(
         TORCH, grad, images, offsets, masks, kernel, *geometry
     )
-    outputs = {"grad_input": grad_input, **written, "grad_weight": grad_weight}
-    if with_bias:
-        outputs["grad_bias"] = grad_bias
+    outputs = {"grad_input": args.grad_input, **written, "grad_weight": args.grad_weight}
+    if args.with_bias:
+        outputs["grad_bias"] = args.grad_bias
     results = dict(zip(outputs, (*of_data, *of_weight)))
     added = outputs.keys() - steps.keys()
     add({name: outputs[name] for name in added}, tuple(results[name] for name in added))

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor
-
+from mluop_omp._adapters import Args, writes
 from mluop_omp._operators._declaration import operators
-from mluop_omp.torch._arrays import apply_num_threads, to_int32, write
 from mluop_omp.torch._precision import precise
 
-__all__ = ["sigmoid_focal_loss_backward", "sigmoid_focal_loss_forward"]
+
+def _arguments(args: Args) -> tuple[Any, ...]:
+    weight = args.weight if args.weight.numel() else None
+    return args.input, args.int32("target"), weight, args.gamma, args.alpha
 
 
-def _compute(
-    outputs: dict[str, Tensor], operator: Any, tensors: tuple[Tensor, ...], *numbers: float
-) -> None:
-    apply_num_threads()
-    input, target, weight = tensors
-    values, weights = precise(input, weight)
-    arguments = (values, to_int32("target", target), weights if weight.numel() else None, *numbers)
-    write(outputs, values.dtype, operator, *arguments)
+@writes("output", "input, target, weight, output, gamma, alpha", precise)
+def sigmoid_focal_loss_forward(args: Args) -> Any:
+    return operators.sigmoid_focal_loss, *_arguments(args)
 
 
-def sigmoid_focal_loss_forward(
-    input: Tensor, target: Tensor, weight: Tensor, output: Tensor, gamma: float, alpha: float
-) -> None:
-    tensors = input, target, weight
-    _compute({"output": output}, operators.sigmoid_focal_loss, tensors, gamma, alpha)
-
-
-def sigmoid_focal_loss_backward(
-    input: Tensor, target: Tensor, weight: Tensor, grad_input: Tensor, gamma: float, alpha: float
-) -> None:
-    tensors, outputs = (input, target, weight), {"grad_input": grad_input}
-    _compute(outputs, operators.sigmoid_focal_loss_backward, tensors, gamma, alpha)
+@writes("grad_input", "input, target, weight, grad_input, gamma, alpha", precise)
+def sigmoid_focal_loss_backward(args: Args) -> Any:
+    return operators.sigmoid_focal_loss_backward, *_arguments(args)

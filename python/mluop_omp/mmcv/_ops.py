@@ -5,13 +5,20 @@ before they call it.
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch import Tensor
 
-from mluop_omp.torch import modules
+from mluop_omp._adapters import Args, takes
+from mluop_omp._library import bad_param
+from mluop_omp.torch import _operators, functional, modules
+from mluop_omp.torch._arrays import require_integers, to_int32
+from mluop_omp.torch._precision import at_least_float32
+
+_SHAPES = "value_spatial_shapes"
 
 
 def _extension() -> Any:
@@ -59,51 +66,28 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     return output
 
 
-# sparse_ops asks for float32 or half; these take any element type.
+def _of_extension(name: str, parameters: str) -> Callable[..., Any]:
+    """A function of sparse_ops, which asks for float32 or half; this one takes any element type."""
+
+    def call(args: Args) -> Any:
+        return getattr(_extension(), name)(*vars(args).values())
+
+    call.__name__ = name
+    return takes(parameters)(call)
 
 
-def indice_conv(
-    features: Tensor,
-    filters: Tensor,
-    indice_pairs: Tensor,
-    indice_pair_num: Tensor,
-    num_activate_out: int,
-    inverse: bool = False,
-    subm: bool = False,
-) -> Tensor:
-    arguments = (features, filters, indice_pairs, indice_pair_num, num_activate_out)
-    return _extension().indice_conv_forward(*arguments, int(inverse), int(subm))
-
-
-def indice_conv_backward(
-    features: Tensor,
-    filters: Tensor,
-    out_bp: Tensor,
-    indice_pairs: Tensor,
-    indice_pair_num: Tensor,
-    inverse: bool = False,
-    subm: bool = False,
-) -> list[Tensor]:
-    arguments = (features, filters, out_bp, indice_pairs, indice_pair_num)
-    return _extension().indice_conv_backward(*arguments, int(inverse), int(subm))
-
-
-def indice_maxpool(
-    features: Tensor, indice_pairs: Tensor, indice_pair_num: Tensor, num_activate_out: int
-) -> Tensor:
-    arguments = (features, indice_pairs, indice_pair_num, num_activate_out)
-    return _extension().indice_maxpool_forward(*arguments)
-
-
-def indice_maxpool_backward(
-    features: Tensor,
-    out_features: Tensor,
-    out_bp: Tensor,
-    indice_pairs: Tensor,
-    indice_pair_num: Tensor,
-) -> Tensor:
-    arguments = (features, out_features, out_bp, indice_pairs, indice_pair_num)
-    return _extension().indice_maxpool_backward(*arguments)
+_PAIRS = "indice_pairs, indice_pair_num"
+indice_conv = _of_extension(
+    "indice_conv_forward",
+    f"features, filters, {_PAIRS}, num_activate_out, inverse=False, subm=False",
+)
+indice_conv_backward = _of_extension(
+    "indice_conv_backward", f"features, filters, out_bp, {_PAIRS}, inverse=False, subm=False"
+)
+indice_maxpool = _of_extension("indice_maxpool_forward", f"features, {_PAIRS}, num_activate_out")
+indice_maxpool_backward = _of_extension(
+    "indice_maxpool_backward", f"features, out_features, out_bp, {_PAIRS}"
+)
 
 
 def masked_conv2d(
@@ -128,3 +112,63 @@ def masked_conv2d(
 
 def _pair(value: int | Sequence[int]) -> tuple[int, ...]:
     return (value, value) if isinstance(value, int) else tuple(value)
+
+
+def _tensor(shapes: Tensor | Sequence[Sequence[int | Tensor]]) -> Tensor:
+    """Returns the shapes as a tensor, also if they are a sequence of levels."""
+    if not isinstance(shapes, (list, tuple)):
+        return torch.as_tensor(shapes)
+    sizes = [size for level in shapes for size in level]
+    if any(isinstance(size, Tensor) for size in sizes):
+        return torch.stack([torch.as_tensor(size) for size in sizes]).view(len(shapes), 2)
+    return torch.as_tensor(sizes).view(len(shapes), 2)
+
+
+def _checked(shapes: Tensor) -> Tensor:
+    if shapes.dim() != 2 or shapes.shape[1] != 2:
+        raise bad_param(f"{_SHAPES} has shape {list(shapes.shape)}, expected H, W of each level")
+    return require_integers(_SHAPES, shapes)
+
+
+def _levels_of_keys(value_spatial_shapes: Tensor, keys: int) -> tuple[Tensor, Tensor]:
+    """Returns shapes and starts of the levels, int32, which have all of the keys."""
+    shapes = to_int32(_SHAPES, _checked(value_spatial_shapes))
+    starts = [0, *itertools.accumulate(height * width for height, width in shapes.tolist())]
+    pixels = starts.pop()
+    if pixels != keys:
+        raise bad_param(f"{_SHAPES} has {pixels} pixels in all, expected {keys}, as value has keys")
+    return shapes, torch.tensor(starts, dtype=torch.int32)
+
+
+def _levels_of_keys_fake(value_spatial_shapes: Tensor, keys: int) -> tuple[Tensor, Tensor]:
+    shapes = _checked(value_spatial_shapes)
+    starts = shapes.new_empty(len(shapes), dtype=torch.int32)
+    return torch.empty_like(shapes, dtype=torch.int32), starts
+
+
+# An operator, so that compiled programs read the shapes when they run.
+_operators.define(
+    "ms_deform_attn_levels",
+    "(Tensor spatial_shapes, SymInt keys) -> (Tensor shapes, Tensor starts)",
+    _levels_of_keys,
+    _levels_of_keys_fake,
+)
+
+
+def multi_scale_deformable_attn(
+    value: Tensor,
+    value_spatial_shapes: Tensor | Sequence[Sequence[int]],
+    sampling_locations: Tensor,
+    attention_weights: Tensor,
+) -> Tensor:
+    """multi_scale_deformable_attn_pytorch, which mmcv applies on CPUs.
+
+    Half and bfloat16 are computed in float32. The result has the element type of mmcv's: float32
+    under torch.autocast, else the wider one of value and attention_weights.
+    """
+    shapes = _tensor(value_spatial_shapes)
+    levels = _operators.OPERATORS.ms_deform_attn_levels(shapes, value.shape[1])
+    single, *samples = at_least_float32(value, sampling_locations, attention_weights)
+    output = functional.ms_deform_attn(single, *levels, *samples).flatten(2)
+    dtype = single.dtype if torch.is_autocast_enabled("cpu") else value.dtype
+    return output.to(torch.promote_types(dtype, attention_weights.dtype))

@@ -4,123 +4,70 @@ and outputs of mmcv.
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import Any
 
+from mluop_omp._adapters import Args, word, writes
 from mluop_omp._operators._declaration import operators
 from mluop_omp._operators.roi_pools import METHODS
-from mluop_omp.torch._arrays import apply_num_threads, write
-from mluop_omp.torch._precision import dense, widened
-
-__all__ = [
-    "roi_align_backward",
-    "roi_align_forward",
-    "roiaware_pool3d_backward",
-    "roiaware_pool3d_forward",
-    "roipoint_pool3d_forward",
-]
 
 
-def _method(pool_method: int) -> str | int:
-    """Returns its word; a number that mmcv does not have as it is."""
-    return dict(enumerate(METHODS)).get(pool_method, pool_method)
-
-
-def roiaware_pool3d_forward(
-    rois: Tensor,
-    pts: Tensor,
-    pts_feature: Tensor,
-    argmax: Tensor,
-    pts_idx_of_voxels: Tensor,
-    pooled_features: Tensor,
-    pool_method: int,
-) -> None:
+@writes(
+    "pooled_features, argmax, pts_idx_of_voxels",
+    "rois, pts, pts_feature, argmax, pts_idx_of_voxels, pooled_features, pool_method",
+)
+def roiaware_pool3d_forward(args: Args) -> Any:
     """The geometry of half and bfloat16 is computed in float32; mmcv's kernel for GPUs uses half.
 
     Without RoIs there is nothing to write: MLU-OPS refuses 0 RoIs, and mmdetection3d passes an
     empty tensor with a column less.
     """
-    if not len(rois) and pts_idx_of_voxels.shape[-1]:
-        return
-    apply_num_threads()
-    tensors = widened(rois, pts, pts_feature)
-    sizes = tuple(pts_idx_of_voxels.shape)
-    arguments = (*tensors, sizes[1:-1], sizes[-1], _method(pool_method))
-    outputs = {
-        "pooled_features": pooled_features,
-        "argmax": argmax,
-        "pts_idx_of_voxels": pts_idx_of_voxels,
-    }
-    write(outputs, tensors[0].dtype, operators.roiaware_pool3d, *arguments)
+    sizes = tuple(args.pts_idx_of_voxels.shape)
+    if not len(args.rois) and sizes[-1]:
+        return None
+    tensors, method = (args.rois, args.pts, args.pts_feature), word(METHODS, args.pool_method)
+    return operators.roiaware_pool3d, *tensors, sizes[1:-1], sizes[-1], method
 
 
-def roiaware_pool3d_backward(
-    pts_idx_of_voxels: Tensor, argmax: Tensor, grad_out: Tensor, grad_in: Tensor, pool_method: int
-) -> None:
+@writes("grad_in", "pts_idx_of_voxels, argmax, grad_out, grad_in, pool_method")
+def roiaware_pool3d_backward(args: Args) -> Any:
     """Writes all elements of grad_in, to which mmcv's kernel adds."""
-    if not len(grad_out):
-        grad_in.zero_()
-        return
-    apply_num_threads()
-    (grad,) = widened(grad_out)
-    arguments = (grad, dense(pts_idx_of_voxels), dense(argmax), len(grad_in), _method(pool_method))
-    write({"grad_in": grad_in}, grad.dtype, operators.roiaware_pool3d_backward, *arguments)
+    if not len(args.grad_out):
+        args.grad_in.zero_()
+        return None
+    tensors = args.grad_out, args.pts_idx_of_voxels, args.argmax
+    method = word(METHODS, args.pool_method)
+    return operators.roiaware_pool3d_backward, *tensors, len(args.grad_in), method
 
 
-def roipoint_pool3d_forward(
-    xyz: Tensor,
-    boxes3d: Tensor,
-    pts_feature: Tensor,
-    pooled_features: Tensor,
-    pooled_empty_flag: Tensor,
-) -> None:
+@writes(
+    "pooled_features, pooled_empty_flag",
+    "xyz, boxes3d, pts_feature, pooled_features, pooled_empty_flag",
+)
+def roipoint_pool3d_forward(args: Args) -> Any:
     """The geometry of half and bfloat16 is computed in float32; mmcv's GPU kernel uses half."""
-    if not boxes3d.shape[1]:
-        return
-    apply_num_threads()
-    points, boxes, features = widened(xyz, boxes3d, pts_feature)
-    arguments = (points, features, boxes, pooled_features.shape[2])
-    outputs = {"pooled_features": pooled_features, "pooled_empty_flag": pooled_empty_flag}
-    write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)
+    if not args.boxes3d.shape[1]:
+        return None
+    tensors = args.xyz, args.pts_feature, args.boxes3d
+    return operators.roipoint_pool3d, *tensors, args.pooled_features.shape[2]
 
 
-def roi_align_forward(
-    input: Tensor,
-    rois: Tensor,
-    output: Tensor,
-    argmax_y: Tensor,
-    argmax_x: Tensor,
-    aligned_height: int,
-    aligned_width: int,
-    spatial_scale: float,
-    sampling_ratio: int,
-    pool_mode: int,
-    aligned: bool,
-) -> None:
+_ALIGNMENT = "aligned_height, aligned_width, spatial_scale, sampling_ratio, pool_mode, aligned"
+
+
+def _alignment(args: Args) -> tuple[Any, ...]:
+    return args.spatial_scale, args.sampling_ratio, word(METHODS, args.pool_mode), args.aligned
+
+
+@writes("output, argmax_y, argmax_x", f"input, rois, output, argmax_y, argmax_x, {_ALIGNMENT}")
+def roi_align_forward(args: Args) -> Any:
     """Means of half and bfloat16 are computed in float32, as are the positions of samples."""
-    apply_num_threads()
-    tensors, size = widened(input, rois), (aligned_height, aligned_width)
-    numbers = (spatial_scale, sampling_ratio, _method(pool_mode), aligned)
-    outputs = {"output": output, "argmax_y": argmax_y, "argmax_x": argmax_x}
-    write(outputs, tensors[0].dtype, operators.roi_align, *tensors, size, *numbers)
+    size = args.aligned_height, args.aligned_width
+    return operators.roi_align, args.input, args.rois, size, *_alignment(args)
 
 
-def roi_align_backward(
-    grad_output: Tensor,
-    rois: Tensor,
-    argmax_y: Tensor,
-    argmax_x: Tensor,
-    grad_input: Tensor,
-    aligned_height: int,
-    aligned_width: int,
-    spatial_scale: float,
-    sampling_ratio: int,
-    pool_mode: int,
-    aligned: bool,
-) -> None:
+@writes("grad_input", f"grad_output, rois, argmax_y, argmax_x, grad_input, {_ALIGNMENT}")
+def roi_align_backward(args: Args) -> Any:
     """Writes all elements of grad_input, to which mmcv's kernel adds."""
-    apply_num_threads()
-    tensors = widened(grad_output, rois, argmax_y, argmax_x)
-    size = (grad_input.shape[0], *grad_input.shape[2:])
-    numbers = (spatial_scale, sampling_ratio, _method(pool_mode), aligned)
-    outputs, operator = {"grad_input": grad_input}, operators.roi_align_backward
-    write(outputs, tensors[0].dtype, operator, *tensors, size, *numbers)
+    tensors = args.grad_output, args.rois, args.argmax_y, args.argmax_x
+    images, _, *pixels = args.grad_input.shape
+    return operators.roi_align_backward, *tensors, (images, *pixels), *_alignment(args)
