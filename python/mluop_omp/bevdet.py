@@ -15,65 +15,43 @@ from typing import Any
 from torch import Tensor
 
 from mluop_omp import _extensions
+from mluop_omp._adapters import Args, compute, takes
 from mluop_omp._operators._declaration import operators
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index, to_int32
+from mluop_omp.torch._arrays import to_index, to_int32
 from mluop_omp.torch._pool import points_of_intervals, pool_points
 from mluop_omp.torch._precision import dense, widened
 
-
-def bev_pool_v2_forward(
-    depth: Tensor,
-    feat: Tensor,
-    out: Tensor,
-    ranks_depth: Tensor,
-    ranks_feat: Tensor,
-    ranks_bev: Tensor,
-    interval_lengths: Tensor,
-    interval_starts: Tensor,
-) -> None:
-    """Writes out [B, Z, Y, X, C]: in each cell, the sum of depth times feature of its points.
-
-    The intervals list the points.
-    """
-    points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
-    ranks = _ranks(points, ranks_depth, ranks_feat, ranks_bev, out)
-    depth, feat = widened(depth, feat)
-    pool_points(out, depth.flatten(), feat.flatten(0, -2), *ranks)
+_INTERVALS = "ranks_depth, ranks_feat, ranks_bev, interval_lengths, interval_starts"
 
 
-def _ranks(
-    points: Tensor | slice, ranks_depth: Tensor, ranks_feat: Tensor, ranks_bev: Tensor, bev: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the ranks of the points. The operator checks the first two."""
-    cells = to_index("ranks_bev", ranks_bev[points], bev.shape[:-1].numel())
+def _ranks(args: Args, bev: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the ranks of the points of the intervals. The operator checks the first two."""
+    every = len(args.ranks_bev)
+    points = points_of_intervals(args.interval_starts, args.interval_lengths, every)
+    cells = to_index("ranks_bev", args.ranks_bev[points], bev.shape[:-1].numel())
     return (
-        to_int32("ranks_depth", ranks_depth[points]),
-        to_int32("ranks_feat", ranks_feat[points]),
+        to_int32("ranks_depth", args.ranks_depth[points]),
+        to_int32("ranks_feat", args.ranks_feat[points]),
         dense(cells.int()),
     )
 
 
-def bev_pool_v2_backward(
-    out_grad: Tensor,
-    depth_grad: Tensor,
-    feat_grad: Tensor,
-    depth: Tensor,
-    feat: Tensor,
-    ranks_depth: Tensor,
-    ranks_feat: Tensor,
-    ranks_bev: Tensor,
-    interval_lengths: Tensor,
-    interval_starts: Tensor,
-) -> None:
+@takes(f"depth, feat, out, {_INTERVALS}")
+def bev_pool_v2_forward(args: Args) -> None:
+    """Writes out [B, Z, Y, X, C]: in each cell, the sum of depth times feature of its points."""
+    ranks = _ranks(args, args.out)
+    depth, feat = widened(args.depth, args.feat)
+    pool_points(args.out, depth.flatten(), feat.flatten(0, -2), *ranks)
+
+
+@takes(f"out_grad, depth_grad, feat_grad, depth, feat, {_INTERVALS}")
+def bev_pool_v2_backward(args: Args) -> None:
     """Writes the gradients of depth and feat."""
-    apply_num_threads()
-    points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
-    ranks = _ranks(points, ranks_depth, ranks_feat, ranks_bev, out_grad)
-    out_grad, depth, feat = widened(out_grad, depth, feat)
-    rows = out_grad.flatten(0, -2), depth.flatten(), feat.flatten(0, -2)
-    of_depth, of_feat = operators.bev_pool_backward(TORCH, *rows, *ranks)
-    depth_grad.copy_(of_depth.view(depth.shape))
-    feat_grad.copy_(of_feat.view(feat.shape))
+    ranks = _ranks(args, args.out_grad)
+    rows = args.out_grad.flatten(0, -2), args.depth.flatten(), args.feat.flatten(0, -2)
+    of_depth, of_feat = compute(operators.bev_pool_backward, *rows, *ranks)
+    args.depth_grad.copy_(of_depth.view(args.depth.shape))
+    args.feat_grad.copy_(of_feat.view(args.feat.shape))
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -9,16 +9,14 @@ same direction.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch import Tensor
 
-from mluop_omp._library import bad_param
+from mluop_omp._adapters import write_kept
 from mluop_omp._operators._declaration import operators
 from mluop_omp.mmcv import _boxes, _rois
-from mluop_omp.torch._arrays import TORCH, apply_num_threads
-from mluop_omp.torch._precision import at_least_float32
 
 
 def _rotated(boxes: Tensor) -> Tensor:
@@ -41,28 +39,22 @@ def boxes_iou_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None
     _boxes.box_iou_rotated(_rotated(boxes_a), _rotated(boxes_b), ans_iou, 0, False)
 
 
-def _keep(nms: Any, boxes: Tensor, keep: Tensor, *arguments: Any) -> int:
-    apply_num_threads()
-    (rows,) = at_least_float32(boxes)
-    if keep.shape != rows.shape[:1]:
-        raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
-    # Boxes are in descending order of scores.
-    scores = torch.arange(len(rows), 0, -1, dtype=rows.dtype)
-    kept = nms(TORCH, rows, scores, *arguments)
-    keep[: len(kept)] = kept
-    return len(kept)
+def _write_kept(nms: Any, boxes: Tensor, keep: Tensor, *arguments: Any) -> int:
+    """Boxes are in descending order of scores."""
+    scores = torch.arange(len(boxes), 0, -1, dtype=torch.float32)
+    return write_kept(nms, boxes, keep, scores, *arguments)
 
 
 def nms_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float, device_id: Any) -> int:
     """Writes the indices of the kept ones of boxes in descending order of scores; returns how many
     are kept.
     """
-    return _keep(operators.nms_rotated, _rotated(boxes), keep, nms_overlap_thresh)
+    return _write_kept(operators.nms_rotated, _rotated(boxes), keep, nms_overlap_thresh)
 
 
 def nms_normal_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float, device_id: Any) -> int:
     """As `nms_gpu`, without angles."""
-    return _keep(operators.nms, boxes[:, :4], keep, nms_overlap_thresh)
+    return _write_kept(operators.nms, boxes[:, :4], keep, nms_overlap_thresh)
 
 
 def _of_mmcv(boxes: Tensor) -> Tensor:
@@ -73,20 +65,9 @@ def _of_mmcv(boxes: Tensor) -> Tensor:
     return torch.stack((x, y, z, length, w, h, yaw), -1)
 
 
-def roiaware_pool3d_forward(rois: Tensor, *arguments: Any) -> None:
-    _rois.roiaware_pool3d_forward(_of_mmcv(rois), *arguments)
-
-
-def points_in_boxes_gpu(boxes: Tensor, *arguments: Tensor) -> None:
-    _boxes.points_in_boxes_part_forward(_of_mmcv(boxes), *arguments)
-
-
-def points_in_boxes_batch(boxes: Tensor, *arguments: Tensor) -> None:
-    _boxes.points_in_boxes_all_forward(_of_mmcv(boxes), *arguments)
-
-
-def points_in_boxes_cpu(boxes: Tensor, *arguments: Tensor) -> None:
-    _boxes.points_in_boxes_cpu_forward(_of_mmcv(boxes), *arguments)
+def _on_boxes(function: Callable[..., None]) -> Callable[..., None]:
+    """Returns a function of mmcv on boxes of space, its first argument."""
+    return lambda boxes, *arguments: function(_of_mmcv(boxes), *arguments)
 
 
 IOU3D_FUNCTIONS = {
@@ -96,9 +77,9 @@ IOU3D_FUNCTIONS = {
     "nms_normal_gpu": nms_normal_gpu,
 }
 ROIAWARE_FUNCTIONS = {
-    "forward": roiaware_pool3d_forward,
+    "forward": _on_boxes(_rois.roiaware_pool3d_forward),
     "backward": _rois.roiaware_pool3d_backward,
-    "points_in_boxes_gpu": points_in_boxes_gpu,
-    "points_in_boxes_batch": points_in_boxes_batch,
-    "points_in_boxes_cpu": points_in_boxes_cpu,
+    "points_in_boxes_gpu": _on_boxes(_boxes.points_in_boxes_part_forward),
+    "points_in_boxes_batch": _on_boxes(_boxes.points_in_boxes_all_forward),
+    "points_in_boxes_cpu": _on_boxes(_boxes.points_in_boxes_cpu_forward),
 }

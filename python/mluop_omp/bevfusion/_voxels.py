@@ -10,27 +10,22 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from mluop_omp._adapters import Args, takes
 from mluop_omp.mmcv import _functions as mmcv
 
 
-def hard_voxelize(
-    points: Tensor,
-    voxels: Tensor,
-    coors: Tensor,
-    num_points_per_voxel: Tensor,
-    voxel_size: Sequence[float],
-    coors_range: Sequence[float],
-    max_points: int,
-    max_voxels: int,
-    NDim: int = 3,
-    deterministic: bool = True,
-) -> int:
+@takes(
+    "points, voxels, coors, num_points_per_voxel, voxel_size, coors_range, max_points, max_voxels, "
+    "NDim=3, deterministic=True"
+)
+def hard_voxelize(args: Args) -> int:
     """Returns the number of voxels."""
     count = torch.zeros((), dtype=torch.int64)
-    outputs = (voxels, coors, num_points_per_voxel, count)
-    limits = (max_points, max_voxels, NDim)
-    mmcv.hard_voxelize_forward(points, voxel_size, coors_range, *outputs, *limits)
-    coors.copy_(coors.flip(1))
+    outputs = args.voxels, args.coors, args.num_points_per_voxel, count
+    limits = args.max_points, args.max_voxels, args.NDim
+    geometry = args.voxel_size, args.coors_range
+    mmcv.hard_voxelize_forward(args.points, *geometry, *outputs, *limits)
+    args.coors.copy_(args.coors.flip(1))
     return int(count)
 
 

@@ -7,12 +7,12 @@ overlaps none: its IoU is 0, where OpenPCDet's kernels return up to 8e8.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from mluop_omp._adapters import write_kept
 from mluop_omp._library import bad_param
+from mluop_omp._operators.suppression import nms3d_normal_of_sorted, nms3d_of_sorted
 from mluop_omp.mmcv import _boxes as mmcv
 
 # Rows of boxes in one matrix of overlaps, of which only the diagonal is used. Distant boxes take
@@ -53,22 +53,16 @@ def boxes_aligned_iou_bev(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> 
     ans_iou /= (areas - ans_iou).clamp(min=1e-8)
 
 
-def _kept(nms: Any, boxes: Tensor, keep: Tensor, nms_overlap_thresh: float) -> int:
-    count = torch.zeros((), dtype=torch.int64)
-    nms(boxes, keep, count, nms_overlap_thresh)
-    return int(count)
-
-
 def nms_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float) -> int:
     """Writes the indices of the kept ones of boxes in descending order of scores; returns how many
     are kept.
     """
-    return _kept(mmcv.iou3d_nms3d_forward, boxes, keep, nms_overlap_thresh)
+    return write_kept(nms3d_of_sorted, boxes, keep, nms_overlap_thresh)
 
 
 def nms_normal_gpu(boxes: Tensor, keep: Tensor, nms_overlap_thresh: float) -> int:
     """As `nms_gpu`, without yaw."""
-    return _kept(mmcv.iou3d_nms3d_normal_forward, boxes, keep, nms_overlap_thresh)
+    return write_kept(nms3d_normal_of_sorted, boxes, keep, nms_overlap_thresh)
 
 
 FUNCTIONS = {

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from mluop_omp._adapters import Args, takes, writes
 from mluop_omp._extensions import refusal
 from mluop_omp._library import bad_param
 from mluop_omp._point_extensions import (
@@ -21,9 +23,8 @@ from mluop_omp._point_extensions import (
 )
 from mluop_omp.mmcv import _points as mmcv
 from mluop_omp.torch import _addresses
-from mluop_omp.torch._arrays import apply_num_threads, to_index, write
+from mluop_omp.torch._arrays import to_index
 from mluop_omp.torch._pool import runs
-from mluop_omp.torch._precision import dense, widened
 
 # Lines of voxels around queries that are looked up together.
 _BLOCK = 2**18
@@ -36,19 +37,10 @@ def ball_query(
     mmcv.ball_query_forward(new_xyz, xyz, idx, B, N, M, 0.0, radius, nsample)
 
 
-def stack_ball_query(
-    B: int,
-    M: int,
-    radius: float,
-    nsample: int,
-    new_xyz: Tensor,
-    new_xyz_batch_cnt: Tensor,
-    xyz: Tensor,
-    xyz_batch_cnt: Tensor,
-    idx: Tensor,
-) -> None:
-    tensors = (new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, idx)
-    mmcv.stack_ball_query_forward(*tensors, radius, nsample)
+@takes("B, M, radius, nsample, new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, idx")
+def stack_ball_query(args: Args) -> None:
+    clouds = args.new_xyz, args.new_xyz_batch_cnt, args.xyz, args.xyz_batch_cnt
+    mmcv.stack_ball_query_forward(*clouds, args.idx, args.radius, args.nsample)
 
 
 def _clouds(**tensors: tuple[Tensor, Tensor]) -> list[tuple[slice, ...]]:
@@ -77,50 +69,35 @@ def stack_farthest_point_sampling(
         indices += rows.start
 
 
-def stack_three_nn(
-    unknown: Tensor,
-    unknown_batch_cnt: Tensor,
-    known: Tensor,
-    known_batch_cnt: Tensor,
-    dist2: Tensor,
-    idx: Tensor,
-) -> None:
+@takes("unknown, unknown_batch_cnt, known, known_batch_cnt, dist2, idx")
+def stack_three_nn(args: Args) -> None:
     """Writes which of all known points are nearest."""
-    of_unknown = unknown_batch_cnt, unknown
-    of_known = known_batch_cnt, known
+    of_unknown = args.unknown_batch_cnt, args.unknown
+    of_known = args.known_batch_cnt, args.known
     for rows, others in _clouds(unknown_batch_cnt=of_unknown, known_batch_cnt=of_known):
-        tensors = unknown[rows], known[others], dist2[rows], idx[rows]
+        tensors = args.unknown[rows], args.known[others], args.dist2[rows], args.idx[rows]
         mmcv.three_nn_forward(*(each.unsqueeze(0) for each in tensors))
-        idx[rows] += others.start
+        args.idx[rows] += others.start
 
 
-def stack_group_points(
-    features: Tensor,
-    features_batch_cnt: Tensor,
-    idx: Tensor,
-    idx_batch_cnt: Tensor,
-    out: Tensor,
-) -> None:
-    apply_num_threads()
-    (rows,) = widened(features)
-    arguments = (rows, *map(dense, (features_batch_cnt, idx, idx_batch_cnt)))
-    write({"out": out}, rows.dtype, _addresses.stack_group_points, *arguments)
+@writes("out", "features, features_batch_cnt, idx, idx_batch_cnt, out")
+def stack_group_points(args: Args) -> Any:
+    features = args.features, args.features_batch_cnt
+    return _addresses.stack_group_points, *features, args.idx, args.idx_batch_cnt
 
 
 def stack_three_interpolate(features: Tensor, idx: Tensor, weight: Tensor, out: Tensor) -> None:
     """Writes [N, C] of features [M, C], which it reads as one cloud."""
-    channels = features.t().unsqueeze(0)
-    output = out.t().unsqueeze(0)
-    mmcv.three_interpolate_forward(channels, idx.unsqueeze(0), weight.unsqueeze(0), output)
+    tensors = features.t(), idx, weight, out.t()
+    mmcv.three_interpolate_forward(*(each.unsqueeze(0) for each in tensors))
 
 
 def stack_three_interpolate_grad(
     grad_out: Tensor, idx: Tensor, weight: Tensor, grad_features: Tensor
 ) -> None:
     """Writes all elements of grad_features, to which OpenPCDet's kernel adds."""
-    channels = grad_out.t().unsqueeze(0)
-    output = grad_features.t().unsqueeze(0)
-    mmcv.three_interpolate_backward(channels, idx.unsqueeze(0), weight.unsqueeze(0), output)
+    tensors = grad_out.t(), idx, weight, grad_features.t()
+    mmcv.three_interpolate_backward(*(each.unsqueeze(0) for each in tensors))
 
 
 def _points_around(
@@ -156,39 +133,29 @@ def _points_around(
         yield queries.repeat_interleave(lines).repeat_interleave(counts), points[found]
 
 
-def voxel_query(
-    M: int,
-    Z: int,
-    Y: int,
-    X: int,
-    nsample: int,
-    radius: float,
-    z_range: int,
-    y_range: int,
-    x_range: int,
-    new_xyz: Tensor,
-    xyz: Tensor,
-    new_coords: Tensor,
-    point_indices: Tensor,
-    idx: Tensor,
-) -> None:
+@takes(
+    "M, Z, Y, X, nsample, radius, z_range, y_range, x_range, "
+    "new_xyz, xyz, new_coords, point_indices, idx"
+)
+def voxel_query(args: Args) -> None:
     """Writes the first points in the voxels around each query's voxel and within the radius,
     followed by the first one; if there is none, -1 and zeros. PyTorch computes it.
     """
-    radius2 = torch.tensor(radius, dtype=torch.float32).square()
+    radius2 = torch.tensor(args.radius, dtype=torch.float32).square()
     pairs = [(torch.zeros(0, dtype=torch.int64),) * 2]
-    for query, point in _points_around(new_coords, point_indices, (z_range, y_range, x_range)):
-        point = to_index("point_indices", point, len(xyz))
-        x, y, z = (xyz[point] - new_xyz[query]).square().unbind(1)
+    ranges = args.z_range, args.y_range, args.x_range
+    for query, point in _points_around(args.new_coords, args.point_indices, ranges):
+        point = to_index("point_indices", point, len(args.xyz))
+        x, y, z = (args.xyz[point] - args.new_xyz[query]).square().unbind(1)
         near = x + y + z <= radius2
         pairs.append((query[near], point[near]))
     query, point = (torch.cat(each) for each in zip(*pairs))
-    starts, counts = (each.unsqueeze(1) for each in runs(query, M))
-    slot = torch.arange(nsample)
+    starts, counts = (each.unsqueeze(1) for each in runs(query, args.M))
+    slot = torch.arange(args.nsample)
     # An empty run may start past the last pair.
     samples = pad(point, (0, 1))[starts + torch.where(slot < counts, slot, 0)]
     nothing = torch.where(slot == 0, -1, 0)
-    idx.copy_(torch.where(counts > 0, samples, nothing))
+    args.idx.copy_(torch.where(counts > 0, samples, nothing))
 
 
 def ingroup_inds(group_inds: Tensor, out_inds: Tensor) -> None:
@@ -197,6 +164,10 @@ def ingroup_inds(group_inds: Tensor, out_inds: Tensor) -> None:
     out_inds[order] = torch.arange(len(group)) - runs(group, 0)[0][group]
 
 
+_WITHOUT_KERNEL = (
+    *("query_stacked_local_neighbor_idxs_wrapper_stack", "vector_pool_wrapper"),
+    *("query_three_nn_by_stacked_local_idxs_wrapper_stack", "vector_pool_grad_wrapper"),
+)
 BATCH_FUNCTIONS = {
     **GATHERING,
     **INTERPOLATION,
@@ -215,13 +186,5 @@ STACK_FUNCTIONS = {
     "three_nn_wrapper": stack_three_nn,
     "three_interpolate_wrapper": stack_three_interpolate,
     "three_interpolate_grad_wrapper": stack_three_interpolate_grad,
-    **{
-        name: refusal(name)
-        for name in (
-            "query_stacked_local_neighbor_idxs_wrapper_stack",
-            "query_three_nn_by_stacked_local_idxs_wrapper_stack",
-            "vector_pool_wrapper",
-            "vector_pool_grad_wrapper",
-        )
-    },
+    **{name: refusal(name) for name in _WITHOUT_KERNEL},
 }

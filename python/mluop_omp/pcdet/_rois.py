@@ -7,14 +7,17 @@ kernels find the points in them, with a margin of 1e-5 along x and y.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from mluop_omp._adapters import Args, takes, writes
 from mluop_omp._library import bad_param
 from mluop_omp._operators._declaration import operators
 from mluop_omp.mmcv import _rois as mmcv
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, write
+from mluop_omp.torch._arrays import TORCH
 from mluop_omp.torch._pool import runs
 from mluop_omp.torch._precision import at_least_float32
 
@@ -24,12 +27,10 @@ _BLOCK = 2**22
 _CPU_MARGIN = torch.tensor(1e-2).double()
 
 
-def points_in_boxes_gpu(boxes: Tensor, pts: Tensor, box_idx_of_points: Tensor) -> None:
+@writes("box_idx_of_points", "boxes, pts, box_idx_of_points", at_least_float32)
+def points_in_boxes_gpu(args: Args) -> Any:
     """Writes the first box of each point, or -1, which OpenPCDet's kernel leaves to the caller."""
-    apply_num_threads()
-    points, rows = at_least_float32(pts, boxes)
-    outputs = {"box_idx_of_points": box_idx_of_points}
-    write(outputs, torch.int32, operators.points_in_boxes, points, rows)
+    return operators.points_in_boxes, args.pts, args.boxes
 
 
 def points_in_boxes_cpu(boxes: Tensor, pts: Tensor, pts_indices: Tensor) -> None:
@@ -61,22 +62,15 @@ def _members(points: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
     return box, point
 
 
-def roiaware_pool3d_forward(
-    rois: Tensor,
-    pts: Tensor,
-    pts_feature: Tensor,
-    argmax: Tensor,
-    pts_idx_of_voxels: Tensor,
-    pooled_features: Tensor,
-    pool_method: int,
-) -> None:
+@takes("rois, pts, pts_feature, argmax, pts_idx_of_voxels, pooled_features, pool_method")
+def roiaware_pool3d_forward(args: Args) -> None:
     """Pools a point for each RoI that it is in: in the middle of its voxel, where all rules agree,
     of one in a row of RoIs of unit voxels.
     """
-    apply_num_threads()
-    boxes, points, features = at_least_float32(rois, pts, pts_feature)
+    boxes, points, features = at_least_float32(args.rois, args.pts, args.pts_feature)
     roi, point = _members(points, boxes)
-    R, *sizes, P = pts_idx_of_voxels.shape
+    argmax, indices = args.argmax, args.pts_idx_of_voxels
+    R, *sizes, P = indices.shape
     if P == 0:
         raise bad_param("pts_idx_of_voxels dim 4 is 0, expected at least 1: a number of points")
     extents, counts = boxes[roi, 3:6], torch.tensor(sizes)
@@ -87,29 +81,23 @@ def roiaware_pool3d_forward(
     row[:, 0] = (torch.arange(R) + 0.5) * sizes[0]
     row[:, 1] = sizes[1] / 2
     row[:, 3:6] = counts
-    outputs = (argmax, pts_idx_of_voxels, pooled_features)
-    mmcv.roiaware_pool3d_forward(row, middle, features[point], *outputs, pool_method)
+    outputs = argmax, indices, args.pooled_features
+    mmcv.roiaware_pool3d_forward(row, middle, features[point], *outputs, args.pool_method)
     point = pad(point, (0, 1))  # There may be none.
-    if pool_method == 0:
+    if args.pool_method == 0:
         argmax.copy_(torch.where(argmax >= 0, point[argmax], argmax))
-    filled = pts_idx_of_voxels[..., 0] > 0
-    indices = pts_idx_of_voxels[filled]
-    used = torch.arange(1, P) <= indices[:, :1]
-    indices[:, 1:] = torch.where(used, point[indices[:, 1:]], 0)
-    pts_idx_of_voxels[filled] = indices
+    filled = indices[..., 0] > 0
+    listed = indices[filled]
+    used = torch.arange(1, P) <= listed[:, :1]
+    listed[:, 1:] = torch.where(used, point[listed[:, 1:]], 0)
+    indices[filled] = listed
 
 
-def roipoint_pool3d_forward(
-    xyz: Tensor,
-    boxes3d: Tensor,
-    pts_feature: Tensor,
-    pooled_features: Tensor,
-    pooled_empty_flag: Tensor,
-) -> None:
+@takes("xyz, boxes3d, pts_feature, pooled_features, pooled_empty_flag")
+def roipoint_pool3d_forward(args: Args) -> None:
     """Writes the first points in each box, again from the first if they are too few."""
-    apply_num_threads()
-    points, boxes, features = at_least_float32(xyz, boxes3d, pts_feature)
-    M, S = pooled_features.shape[1:3]
+    points, boxes, features = at_least_float32(args.xyz, args.boxes3d, args.pts_feature)
+    M, S = args.pooled_features.shape[1:3]
     for sample in range(len(points)):
         box, point = _members(points[sample], boxes[sample])
         starts, counts = runs(box, M)
@@ -118,8 +106,8 @@ def roipoint_pool3d_forward(
         # An empty run may start past the last pair; there may be no pair at all.
         pooled = rows[pad(point, (0, 1))[slots]]
         pooled[counts == 0] = 0
-        pooled_features[sample] = pooled
-        pooled_empty_flag[sample] = counts.clamp(max=S) == 0
+        args.pooled_features[sample] = pooled
+        args.pooled_empty_flag[sample] = counts.clamp(max=S) == 0
 
 
 ROIAWARE_FUNCTIONS = {

@@ -12,12 +12,11 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from mluop_omp._adapters import Args, compute, takes
 from mluop_omp._library import not_supported
 from mluop_omp._operators._declaration import operators
 from mluop_omp._operators.sparse_conv import output_space
 from mluop_omp.torch import rulebooks
-from mluop_omp.torch._arrays import TORCH, apply_num_threads
-from mluop_omp.torch._precision import dense
 
 # By the names of cumm's tensorview.gemm.Activation.
 _ACTIVATIONS: dict[str, Callable[[Tensor, float], Tensor]] = {
@@ -28,14 +27,13 @@ _ACTIVATIONS: dict[str, Callable[[Tensor, float], Tensor]] = {
 }
 
 
-def activate(output: Tensor, bias: Tensor | None, act_type: Any, act_alpha: Any) -> Tensor:
-    if bias is not None:
+def activate(output: Tensor, args: Args) -> Tensor:
+    if args.bias is not None:
         # Under autocast, the output has its type.
-        output = output + bias.to(output.dtype)
-    if not isinstance(act_alpha, Real):
-        # Regular convolutions pass the type of the activation in place of its parameter.
-        act_alpha = _alpha_of_layer.get()
-    return _ACTIVATIONS["None_" if act_type is None else act_type.name](output, act_alpha)
+        output = output + args.bias.to(output.dtype)
+    # Regular convolutions pass the type of the activation in place of its parameter.
+    alpha = args.act_alpha if isinstance(args.act_alpha, Real) else _alpha_of_layer.get()
+    return _ACTIVATIONS["None_" if args.act_type is None else args.act_type.name](output, alpha)
 
 
 _alpha_of_layer: contextvars.ContextVar[float] = contextvars.ContextVar("act_alpha", default=0.0)
@@ -55,67 +53,51 @@ def with_activation_of_layer(forward: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _pairs(
-    indices: Tensor,
-    batch_size: int,
-    space: Sequence[int],
-    out_space: Sequence[int],
-    geometry: tuple[Sequence[int], ...],
-    subm: bool,
-    transposed: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns output sites, pairs [K, 2, L] and their numbers."""
-    kernel, _, _, dilation = geometry
+def _pairs(args: Args, space: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns output sites, pairs [K, 2, L] and their numbers. space: of the output."""
+    indices, kernel, dilation, subm = args.indices, args.ksize, args.dilation, args.subm
     if len(indices) == 0:
         # Also of an empty batch or space, which the library refuses.
         K = math.prod(kernel)
         return indices.int(), indices.new_empty(K, 2, 0).int(), indices.new_zeros(K).int()
+    geometry = kernel, args.stride, args.padding, dilation, subm
     dilated = subm and any(d != 1 for d in dilation)
-    if transposed or dilated or len(kernel) not in (2, 3):
-        arguments = (indices, batch_size, space, out_space, *geometry, subm, transposed)
-        return rulebooks.general_indice_pairs(*arguments)
-    apply_num_threads()
-    arguments = (dense(indices), batch_size, space, *geometry, subm)
-    return operators.indice_pairs(TORCH, *arguments)
+    if args.transpose or dilated or len(kernel) not in (2, 3):
+        sites = indices, args.batch_size, args.spatial_shape, space
+        return rulebooks.general_indice_pairs(*sites, *geometry, args.transpose)
+    sites = indices, args.batch_size, args.spatial_shape
+    return compute(operators.indice_pairs, *sites, *geometry)
+
+
+GEOMETRY = (
+    "indices, batch_size, spatial_shape, algo, ksize, stride, padding, dilation, out_padding, "
+    "subm=False, transpose=False"
+)
 
 
 def _get_indice_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
     from spconv.pytorch.ops import get_deconv_output_size
 
-    def get_indice_pairs(
-        indices: Tensor,
-        batch_size: int,
-        spatial_shape: Sequence[int],
-        algo: Any,
-        ksize: Sequence[int],
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int],
-        out_padding: Sequence[int],
-        subm: bool = False,
-        transpose: bool = False,
-        num_out_act_bound: int = -1,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        even = subm and any(size % 2 == 0 for size in ksize)
-        if even or num_out_act_bound > 0:  # spconv refuses the first.
-            arguments = (ksize, stride, padding, dilation, out_padding, subm, transpose)
-            return original(indices, batch_size, spatial_shape, algo, *arguments, num_out_act_bound)
+    @takes(f"{GEOMETRY}, num_out_act_bound=-1")
+    def get_indice_pairs(args: Args) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, dilation, subm = args.ksize, args.dilation, args.subm
+        even = subm and any(size % 2 == 0 for size in kernel)
+        if even or args.num_out_act_bound > 0:  # spconv refuses the first.
+            return original(**vars(args))
         if subm:
-            stride = [1] * len(ksize)
-            padding = [size // 2 * step for size, step in zip(ksize, dilation)]
-            out_space = spatial_shape
-        elif transpose:
-            arguments = (ksize, stride, padding, dilation, out_padding)
-            out_space = get_deconv_output_size(spatial_shape, *arguments)
+            args.stride = [1] * len(kernel)
+            args.padding = [size // 2 * step for size, step in zip(kernel, dilation)]
+        geometry = args.spatial_shape, kernel, args.stride, args.padding, dilation
+        if subm:
+            space = args.spatial_shape
+        elif args.transpose:
+            space = get_deconv_output_size(*geometry, args.out_padding)
         else:
-            geometry = (spatial_shape, ksize, stride, padding, dilation)
-            out_space = output_space(*geometry)
-        geometry = (ksize, stride, padding, dilation)
-        arguments = (indices, batch_size, spatial_shape, out_space, geometry, subm, transpose)
-        sites, pairs, num = _pairs(*arguments)
+            space = output_space(*geometry)
+        sites, pairs, num = _pairs(args, space)
         if subm:
             rulebooks.pair_as_spconv(pairs, num)
-        return indices if subm else sites, pairs.transpose(0, 1), num
+        return args.indices if subm else sites, pairs.transpose(0, 1), num
 
     return get_indice_pairs
 
@@ -133,73 +115,40 @@ def _gradients(
     return grads[0], grads[1].permute(2, 0, 1).reshape(filters.shape)
 
 
-def indice_conv(
-    features: Tensor,
-    filters: Tensor,
-    indice_pairs: Tensor,
-    indice_pair_num: Tensor,
-    num_activate_out: int,
-    inverse: bool = False,
-    subm: bool = False,
-    algo: Any = None,
-    timer: Any = None,
-    bias: Tensor | None = None,
-    act_alpha: float = 0.0,
-    act_beta: float = 0.0,
-    act_type: Any = None,
-) -> Tensor:
-    arguments = (indice_pairs, indice_pair_num, len(features), inverse, subm)
-    output = _convolve(features, filters, *rulebooks.pairs_of_spconv(*arguments), num_activate_out)
-    return activate(output, bias, act_type, act_alpha)
+_PAIRS = "indice_pairs, indice_pair_num"
+_NATIVE = "inverse=False, subm=False, algo=None, timer=None"
+_ACTIVATION = "bias=None, act_alpha=0.0, act_beta=0.0, act_type=None"
 
 
-def indice_conv_backward(
-    features: Tensor,
-    filters: Tensor,
-    out_bp: Tensor,
-    indice_pairs: Tensor,
-    indice_pair_num: Tensor,
-    inverse: bool = False,
-    subm: bool = False,
-    algo: Any = None,
-    timer: Any = None,
-) -> tuple[Tensor, Tensor]:
-    arguments = (indice_pairs, indice_pair_num, len(features), inverse, subm)
-    return _gradients(features, filters, out_bp, *rulebooks.pairs_of_spconv(*arguments))
+def _directed_pairs(args: Args) -> tuple[Tensor, Tensor]:
+    pairs = args.indice_pairs, args.indice_pair_num
+    return rulebooks.pairs_of_spconv(*pairs, len(args.features), args.inverse, args.subm)
 
 
-def _require_no_quantization(features: Tensor, *others: Any) -> None:
-    if not features.is_floating_point() or any(other is not None for other in others):
-        raise not_supported("implicit_gemm: neither integers, scales nor sums with other outputs")
+@takes(f"features, filters, {_PAIRS}, num_activate_out, {_NATIVE}, {_ACTIVATION}")
+def indice_conv(args: Args) -> Tensor:
+    pairs = _directed_pairs(args)
+    return activate(_convolve(args.features, args.filters, *pairs, args.num_activate_out), args)
 
 
-def implicit_gemm(
-    features: Tensor,
-    filters: Tensor,
-    pair_fwd: Tensor,
-    pair_mask_fwd_splits: Any,
-    mask_argsort_fwd_splits: Any,
-    num_activate_out: int,
-    masks: Any,
-    is_train: bool,
-    is_subm: bool,
-    timer: Any = None,
-    fp32_accum: bool | None = None,
-    bias: Tensor | None = None,
-    act_alpha: float = 0.0,
-    act_beta: float = 0.0,
-    act_type: Any = None,
-    output_scale: float = 1.0,
-    scale: Tensor | None = None,
-    output_add: Tensor | None = None,
-    output_add_scale: float = 0.0,
-    output_dtype: Any = None,
-) -> tuple[Tensor]:
+@takes(f"features, filters, out_bp, {_PAIRS}, {_NATIVE}")
+def indice_conv_backward(args: Args) -> tuple[Tensor, Tensor]:
+    return _gradients(args.features, args.filters, args.out_bp, *_directed_pairs(args))
+
+
+@takes(
+    "features, filters, pair_fwd, pair_mask_fwd_splits, mask_argsort_fwd_splits, num_activate_out, "
+    f"masks, is_train, is_subm, timer=None, fp32_accum=None, {_ACTIVATION}, "
+    "output_scale=1.0, scale=None, output_add=None, output_add_scale=0.0, output_dtype=None"
+)
+def implicit_gemm(args: Args) -> tuple[Tensor]:
     """spconv's function of this name, which has the input row of each offset and output row."""
-    _require_no_quantization(features, scale, output_add)
-    pairs = rulebooks.directed_by_output(pair_fwd, len(features))
-    output = _convolve(features, filters, *pairs, num_activate_out)
-    return (activate(output, bias, act_type, act_alpha),)
+    is_quantized = args.scale is not None or args.output_add is not None
+    if is_quantized or not args.features.is_floating_point():
+        raise not_supported("implicit_gemm: neither integers, scales nor sums with other outputs")
+    pairs = rulebooks.directed_by_output(args.pair_fwd, len(args.features))
+    output = _convolve(args.features, args.filters, *pairs, args.num_activate_out)
+    return (activate(output, args),)
 
 
 def implicit_gemm_backward(
@@ -214,21 +163,11 @@ def _differentiable(original: Callable[..., Any]) -> Callable[..., Any]:
     and the activation of the evaluation mode: here they follow it.
     """
 
-    def convolve(
-        features: Tensor,
-        filters: Tensor,
-        indice_pairs: Tensor,
-        indice_pair_num: Tensor,
-        num_activate_out: int,
-        algo: Any,
-        timer: Any,
-        bias: Tensor | None = None,
-        act_alpha: float = 0.0,
-        act_beta: float = 0.0,
-        act_type: Any = None,
-    ) -> Tensor:
-        arguments = (features, filters, indice_pairs, indice_pair_num, num_activate_out)
-        return activate(original(*arguments, algo, timer), bias, act_type, act_alpha)
+    @takes(f"features, filters, {_PAIRS}, num_activate_out, algo, timer, {_ACTIVATION}")
+    def convolve(args: Args) -> Tensor:
+        pairs = args.indice_pairs, args.indice_pair_num
+        arguments = args.features, args.filters, *pairs, args.num_activate_out
+        return activate(original(*arguments, args.algo, args.timer), args)
 
     return convolve
 

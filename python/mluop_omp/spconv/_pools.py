@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import torch
 from torch import Tensor
 
+from mluop_omp._adapters import Args, compute, takes
 from mluop_omp._operators._declaration import operators
+from mluop_omp.spconv._convolutions import GEOMETRY
 from mluop_omp.torch import rulebooks
-from mluop_omp.torch._arrays import TORCH, apply_num_threads
-from mluop_omp.torch._precision import LOWER_PRECISION, widened
+from mluop_omp.torch._precision import LOWER_PRECISION
 
 
 def _offsets(pairs: Tensor, num: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
@@ -46,19 +47,13 @@ def indice_maxpool(
     return maxima
 
 
-def indice_maxpool_backward(
-    features: Tensor,
-    out_features: Tensor,
-    out_bp: Tensor,
-    indice_pairs: Tensor,
-    indice_pair_num: Tensor,
-) -> Tensor:
+@takes("features, out_features, out_bp, indice_pairs, indice_pair_num")
+def indice_maxpool_backward(args: Args) -> Tensor:
     """Every input that equals the maximum has its whole gradient, as in spconv."""
-    apply_num_threads()
-    pairs = rulebooks.directed_pairs(indice_pairs.transpose(0, 1), False, len(features))
-    tensors = widened(features, out_features, out_bp)
-    grad = operators.indice_maxpool_backward(TORCH, *tensors, pairs, indice_pair_num)
-    return grad.to(features.dtype)
+    features = args.features
+    pairs = rulebooks.directed_pairs(args.indice_pairs.transpose(0, 1), False, len(features))
+    arguments = features, args.out_features, args.out_bp, pairs, args.indice_pair_num
+    return compute(operators.indice_maxpool_backward, *arguments).to(features.dtype)
 
 
 def pairs_of_implicit_gemm(get_indice_pairs: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,25 +62,12 @@ def pairs_of_implicit_gemm(get_indice_pairs: Callable[..., Any]) -> Callable[...
     get_indice_pairs computes them by offset.
     """
 
-    def get_indice_pairs_implicit_gemm(
-        indices: Tensor,
-        batch_size: int,
-        spatial_shape: Sequence[int],
-        algo: Any,
-        ksize: Sequence[int],
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int],
-        out_padding: Sequence[int],
-        subm: bool = False,
-        transpose: bool = False,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[Any, ...]:
-        geometry = (ksize, stride, padding, dilation, out_padding, subm, transpose)
-        sites, pairs, num = get_indice_pairs(indices, batch_size, spatial_shape, algo, *geometry)
+    @takes(f"{GEOMETRY}, *_, **__")
+    def get_indice_pairs_implicit_gemm(args: Args) -> tuple[Any, ...]:
+        *geometry, _, _ = vars(args).values()
+        sites, pairs, num = get_indice_pairs(*geometry)
         by_output = pairs.new_full((pairs.shape[1], len(sites)), -1)
-        by_input = pairs.new_full((pairs.shape[1], len(indices)), -1)
+        by_input = pairs.new_full((pairs.shape[1], len(args.indices)), -1)
         for k, (inputs, outputs) in enumerate(_offsets(pairs, num)):
             by_output[k, outputs] = inputs.to(pairs.dtype)
             by_input[k, inputs] = outputs.to(pairs.dtype)
@@ -156,21 +138,12 @@ def with_means(generate: Callable[..., Any]) -> Callable[..., Any]:
     return generate_voxel_with_id
 
 
-def _with(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda _: function
-
-
 # By name: takes the original, returns the function in its place.
-OPS = {
+OPS: dict[str, Callable[..., Any]] = {
     "get_indice_pairs_implicit_gemm": _get_indice_pairs_implicit_gemm,
-    **{
-        function.__name__: _with(function)
-        for function in (
-            global_pool_rearrange,
-            indice_avgpool_implicit_gemm,
-            indice_avgpool_implicit_gemm_backward,
-            indice_maxpool,
-            indice_maxpool_backward,
-        )
-    },
+    "global_pool_rearrange": lambda _: global_pool_rearrange,
+    "indice_avgpool_implicit_gemm": lambda _: indice_avgpool_implicit_gemm,
+    "indice_avgpool_implicit_gemm_backward": lambda _: indice_avgpool_implicit_gemm_backward,
+    "indice_maxpool": lambda _: indice_maxpool,
+    "indice_maxpool_backward": lambda _: indice_maxpool_backward,
 }
