@@ -1,4 +1,8 @@
-"""mmcv's classes on CPUs, with mmcv-lite: forward and backward."""
+"""mmcv's classes on CPUs, with mmcv-lite: forward and backward.
+
+test_table.py compares the functions of mmcv._ext with the definitions, for each kind of argument.
+Here the functions of mmcv.ops call them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,8 @@ import sys
 
 import cases
 import pytest
-import test_boxes
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 import mluop_omp
 import mluop_omp.torch as mt
@@ -21,37 +23,83 @@ from mluop_omp.torch import rulebooks
 pytest.importorskip("mmcv", reason="requires mmcv-lite")
 importlib.import_module("mluop_omp.mmcv.auto")
 ops = importlib.import_module("mmcv.ops")
+ext = importlib.import_module("mmcv._ext")
+sparse_conv = importlib.import_module("mmcv.ops.sparse_conv")
 
 
 def gradients(outputs, variables):
     return torch.autograd.grad(outputs.square().sum(), variables)
 
 
-def test_three_nn_and_three_interpolate():
-    unknown, known = cases.floats(2, 9, 3), cases.floats(2, 6, 3) / 2
+def transposed(tensor):
+    return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def scattered(feats, coors, reduce):
+    module = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], reduce == "mean")
+    return module(feats, coors)
+
+
+# The function of mmcv.ops by the arguments of the operator.
+FUNCTIONS = {
+    "assign_score_withk": lambda *a: ops.assign_score_withk(*a[:3], a[3].long(), "sum"),
+    "ball_query": lambda new_xyz, xyz, low, high, nsample: ops.ball_query(
+        low, high, nsample, xyz, new_xyz
+    ),
+    "boxes_overlap_bev": ops.boxes_overlap_bev,
+    "dynamic_scatter": scattered,
+    "furthest_point_sample": ops.furthest_point_sample,
+    "furthest_point_sample_with_dist": ops.furthest_point_sample_with_dist,
+    "gather_points": lambda features, indices: ops.gather_points(features, indices),
+    "points_in_boxes_all": ops.points_in_boxes_all,
+    "points_in_boxes_part": ops.points_in_boxes_part,
+    "stack_ball_query": lambda centers, centers_cnt, xyz, cnt, radius, nsample: ops.ball_query(
+        0, radius, nsample, xyz, centers, cnt, centers_cnt
+    ),
+    "stack_group_points": lambda feats, cnt, idx, idx_cnt: ops.grouping_operation(
+        feats, idx, cnt, idx_cnt
+    ),
+    "three_interpolate": ops.three_interpolate,
+    "voxelization": lambda points, *geometry: ops.Voxelization(*geometry)(points),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name, dtype):
+    arguments = [
+        each.detach().to(dtype).requires_grad_(each.requires_grad)
+        if torch.is_tensor(each) and each.is_floating_point()
+        else each
+        for each in cases.with_gradients(name)
+    ]
+    variables = [each for each in arguments if torch.is_tensor(each) and each.requires_grad]
+    found, expected = FUNCTIONS[name](*arguments), getattr(mt, name)(*arguments)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for output, right in zip(found if isinstance(found, tuple) else (found,), expected):
+        torch.testing.assert_close(output, right)
+    variables = variables[:1] if name == "three_interpolate" else variables  # in mmcv, features
+    if variables:
+        found = found[0] if isinstance(found, tuple) else found
+        torch.testing.assert_close(gradients(found, variables), gradients(expected[0], variables))
+
+
+def test_groups():
+    feats, idx = cases.with_gradients("gather_points")
+    groups = idx.view(2, 3, 3)
+    for each in (feats, transposed(feats)):
+        expected = mt.gather_points(feats, groups)
+        actual = ops.grouping_operation(each, groups)
+        assert torch.equal(actual, expected)
+        torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
+def test_three_nn():
+    unknown, known = cases.arguments("three_nn")
     distance, idx = ops.three_nn(unknown, known)
-    dist2, expected_idx = mt.three_nn(unknown, known)
+    dist2, expected = mt.three_nn(unknown, known)
     torch.testing.assert_close(distance, dist2.sqrt())
-    assert torch.equal(idx, expected_idx)
-    feats, weight = cases.floats(2, 4, 6).requires_grad_(), cases.floats(2, 9, 3)
-    actual = ops.three_interpolate(feats, idx, weight)
-    expected = mt.three_interpolate(feats, idx, weight)
-    torch.testing.assert_close(actual, expected)
-    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
-
-
-def test_three_interpolate_in_double():
-    feats, idx, weight = cases.arguments("three_interpolate")
-    doubles = feats.double().requires_grad_(), idx, weight.double()
-    actual = ops.three_interpolate(*doubles)
-    torch.testing.assert_close(actual.float(), mt.three_interpolate(feats, idx, weight))
-    assert torch.autograd.gradcheck(lambda f: ops.three_interpolate(f, *doubles[1:]), doubles[0])
-
-
-def test_ball_query():
-    new_xyz, xyz, *_ = cases.arguments("ball_query")
-    actual = ops.ball_query(0, 1.0, 4, xyz, new_xyz)
-    assert torch.equal(actual, mt.ball_query(new_xyz, xyz, 0, 1.0, 4))
+    assert torch.equal(idx, expected)
 
 
 def test_points_sampler():
@@ -72,39 +120,11 @@ def test_points_sampler():
     assert ops.furthest_point_sample(points, 0).shape == (2, 0)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_gather_points(dtype):
-    feats, idx = cases.arguments("gather_points")
-    feats = feats.to(dtype).requires_grad_()
-    groups = idx.view(2, 3, 3)
-    for actual, expected in (
-        (ops.gather_points(feats, idx), mt.gather_points(feats, idx)),
-        (ops.grouping_operation(feats, groups), mt.gather_points(feats, groups)),
-        (ops.grouping_operation(feats.mT.contiguous().mT, groups), mt.gather_points(feats, groups)),
-    ):
-        assert torch.equal(actual, expected)
-        torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
-
-
-def test_stacked_clouds():
-    centers, centers_cnt, xyz, cnt, radius, nsample = cases.arguments("stack_ball_query")
-    idx = ops.ball_query(0, radius, nsample, xyz, centers, cnt, centers_cnt)
-    assert torch.equal(idx, mt.stack_ball_query(centers, centers_cnt, xyz, cnt, radius, nsample))
-    feats, feats_cnt, idx, idx_cnt = cases.with_gradients("stack_group_points")
-    actual = ops.grouping_operation(feats, idx, feats_cnt, idx_cnt)
-    expected = mt.stack_group_points(feats, feats_cnt, idx, idx_cnt)
-    assert torch.equal(actual, expected)
-    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
-
-
-def test_assign_score_withk():
-    scores, points, centers, knn_idx = cases.with_gradients("assign_score_withk")
-    for aggregate in ("sum", "avg", "max"):  # It has no effect.
-        actual = ops.assign_score_withk(scores, points, centers, knn_idx.long(), aggregate)
-        expected = mt.assign_score_withk(scores, points, centers, knn_idx)
-        assert torch.equal(actual, expected)
-        tensors = scores, points, centers
-        torch.testing.assert_close(gradients(actual, tensors), gradients(expected, tensors))
+@pytest.mark.parametrize("aggregate", ["avg", "max"])
+def test_the_aggregate_of_scores_has_no_effect(aggregate):
+    arguments = cases.arguments("assign_score_withk")
+    found = ops.assign_score_withk(*arguments[:3], arguments[3].long(), aggregate)
+    assert torch.equal(found, mt.assign_score_withk(*arguments))
 
 
 @pytest.mark.parametrize("name", ["DeformConv2dPack", "ModulatedDeformConv2dPack"])
@@ -160,7 +180,7 @@ def test_sparse_max_pooling():
 
 @pytest.mark.parametrize("name", ["gather_points_backward", "group_points_backward"])
 def test_gradients_are_added(name):
-    function = getattr(importlib.import_module("mmcv._ext"), name)
+    function = getattr(ext, name)
     grad, idx = torch.tensor([[[1.0, 2, 4]]]), torch.tensor([[1, 1, 0]], dtype=torch.int32)
     if name == "group_points_backward":
         grad, idx = grad[..., None], idx[..., None]
@@ -193,7 +213,7 @@ def test_knn():
 
 
 def test_both_orders_of_the_arguments_of_knn():
-    function = importlib.import_module("mmcv._ext").knn_forward
+    function = ext.knn_forward
     xyz, centers, k = cases.arguments("knn")
     numbers = 2, 20, 5, k
     for after in (True, False):
@@ -220,15 +240,10 @@ def test_neighbors_of_features_are_those_of_rows_of_three(name):
 
 def test_points_in_boxes():
     points, boxes = cases.arguments("points_in_boxes_all")
-    part, all_of = mt.points_in_boxes_part(points, boxes), mt.points_in_boxes_all(points, boxes)
-    assert (part >= 0).any() and (part < 0).any()
-    for each in (points, points.transpose(0, 1).contiguous().transpose(0, 1)):
-        assert torch.equal(ops.points_in_boxes_part(each, boxes), part)
-        assert torch.equal(ops.points_in_boxes_all(each, boxes), all_of)
-        assert torch.equal(ops.points_in_boxes_cpu(each, boxes), all_of)
-    rounded = points.half(), boxes.half()
-    expected = mt.points_in_boxes_part(*(each.float() for each in rounded))
-    assert torch.equal(ops.points_in_boxes_part(*rounded), expected)
+    assert (mt.points_in_boxes_part(points, boxes) >= 0).any()
+    for each in (points, transposed(points)):
+        found = ops.points_in_boxes_cpu(each, boxes)
+        assert torch.equal(found, mt.points_in_boxes_all(points, boxes))
     assert (ops.points_in_boxes_part(points, boxes[:, :0]) == -1).all()
     assert ops.points_in_boxes_all(points, boxes[:, :0]).shape == (2, 20, 0)
 
@@ -262,34 +277,38 @@ def test_modules_that_have_imported_functions_before():
     subprocess.run([sys.executable, "-c", COPIES], check=True, timeout=120)
 
 
-def test_box_iou_rotated():
+@pytest.mark.parametrize("mode", ["iou", "iof"])
+def test_box_iou_rotated(mode):
     first, second, *_ = cases.arguments("box_iou_rotated")
-    for mode in ("iou", "iof"):
-        for boxes, aligned in ((second, False), (first.flip(0), True)):
-            expected = mt.box_iou_rotated(first, boxes, mode, aligned)
-            for a, b in ((first, boxes), (first.t().contiguous().t(), boxes.t().contiguous().t())):
-                assert torch.equal(ops.box_iou_rotated(a, b, mode, aligned), expected)
-            halves = ops.box_iou_rotated(first.half(), boxes.half(), mode, aligned)
-            assert halves.dtype is torch.half
-            torch.testing.assert_close(halves.float(), expected, rtol=1e-2, atol=1e-2)
+    for boxes, aligned in ((second, False), (first.flip(0), True)):
+        expected = mt.box_iou_rotated(first, boxes, mode, aligned)
+        assert torch.equal(ops.box_iou_rotated(first, boxes, mode, aligned), expected)
+        halves = ops.box_iou_rotated(first.half(), boxes.half(), mode, aligned)
+        assert halves.dtype is torch.half
+        torch.testing.assert_close(halves.float(), expected, rtol=1e-2, atol=1e-2)
     assert ops.box_iou_rotated(first[:0], second).shape == (0, len(second))
 
 
 def test_box_iou_rotated_writes_outputs_of_two_dimensions():
     first, second, *_ = cases.arguments("box_iou_rotated")
     ious = torch.full((len(second), len(first)), torch.nan).t()
-    extension = importlib.import_module("mmcv._ext")
-    extension.box_iou_rotated(first, second, ious, mode_flag=0, aligned=False)
+    ext.box_iou_rotated(first, second, ious, mode_flag=0, aligned=False)
     assert torch.equal(ious, mt.box_iou_rotated(first, second))
     with pytest.raises(mluop_omp.MluOpError, match="ious has 2 elements, expected 63"):
-        extension.box_iou_rotated(first, second, ious[0, :2], mode_flag=0, aligned=False)
+        ext.box_iou_rotated(first, second, ious[0, :2], mode_flag=0, aligned=False)
     with pytest.raises(mluop_omp.MluOpError, match="mode is 2, expected one of iou, iof"):
-        extension.box_iou_rotated(first, second, ious, mode_flag=2, aligned=False)
+        ext.box_iou_rotated(first, second, ious, mode_flag=2, aligned=False)
+
+
+# Boxes that overlap only if the angles have the opposite direction.
+DIRECTION = (
+    (1010.5, 860.00012207, 12.20655537, 48.82622528, 0.960070372),
+    (1022, 870.49993896, 10.81665134, 43.26660919, 0.9827936607),
+)
 
 
 def test_the_direction_of_angles():
-    a, b, _ = test_boxes.EXAMPLES["direction"]
-    boxes, scores = torch.tensor([a, b]), torch.tensor([0.5, 0.9])
+    boxes, scores = torch.tensor(DIRECTION), torch.tensor([0.5, 0.9])
     for clockwise, iou, kept in ((True, 0, [1, 0]), (False, 0.3687586, [1])):
         found = ops.box_iou_rotated(boxes[:1], boxes[1:], clockwise=clockwise)
         torch.testing.assert_close(found, torch.tensor([[iou]], dtype=torch.float32))
@@ -298,65 +317,47 @@ def test_the_direction_of_angles():
         assert torch.equal(dets, torch.cat((boxes, scores[:, None]), 1)[keep])
 
 
-@pytest.mark.parametrize("threshold", [0.3, 0.7])
-def test_nms_rotated(threshold):
-    boxes, scores = torch.tensor(test_boxes.NMS_BOXES), torch.tensor(test_boxes.NMS_SCORES)
-    kept = test_boxes.NMS_KEPT[threshold]
-    labels = torch.arange(6)
-    for each in (boxes, boxes.t().contiguous().t(), boxes.bfloat16()):
-        for options in ({}, {"labels": labels}):
-            dets, keep = ops.nms_rotated(each, scores, threshold, **options)
-            assert keep.dtype is torch.int64 and keep.tolist() == kept
-            assert torch.equal(dets, torch.cat((each[keep], scores[keep, None]), 1))
-    dets, keep = ops.nms_rotated(boxes[:0], scores[:0], threshold)
-    assert dets.shape == (0, 5) and keep is None
-    # batched_nms moves the boxes of each class to a place of their own.
-    _, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms_rotated", "iou_threshold": 0.3})
-    assert sorted(keep.tolist()) == list(range(6))
+SUPPRESSION = {
+    "nms": ops.nms,
+    "nms_rotated": ops.nms_rotated,
+    "soft_nms": ops.soft_nms,
+    "nms3d": lambda *a: (None, ops.nms3d(*a)),
+    "nms3d_normal": lambda *a: (None, ops.nms3d_normal(*a)),
+}
 
 
-@pytest.mark.parametrize("method", test_boxes.SOFT_NMS_CHOSEN)
-def test_soft_nms(method):
-    boxes = torch.tensor(test_boxes.SOFT_NMS_BOXES, dtype=torch.float32)
-    scores = torch.tensor(test_boxes.SOFT_NMS_SCORES)
-    for each in (boxes, boxes.t().contiguous().t(), boxes.bfloat16()):
-        dets, inds = ops.soft_nms(each, scores, 0.3, 0.5, 1e-3, method)
-        expected_dets, expected_inds = mt.soft_nms(boxes, scores, 0.3, 0.5, 1e-3, method)
-        assert inds.dtype is torch.int64 and inds.tolist() == expected_inds.tolist()
-        assert torch.equal(dets, expected_dets.to(each.dtype))
-    dets, inds = ops.soft_nms(boxes[:0], scores[:0], method=method)
-    assert dets.shape == (0, 5) and inds.shape == (0,)
-    extension = importlib.import_module("mmcv._ext")
-    dets = torch.zeros(3, 5)
-    with pytest.raises(mluop_omp.MluOpError, match="dets has shape"):
-        extension.softnms(boxes, scores, dets, 0.3, 0.5, 1e-3, method=1, offset=0)
-    with pytest.raises(mluop_omp.MluOpError, match="method is 3, expected one of"):
-        extension.softnms(boxes[:3], scores[:3], dets, 0.3, 0.5, 1e-3, method=3, offset=0)
+@pytest.mark.parametrize("name", SUPPRESSION)
+def test_suppression(name):
+    """The rows of the kept boxes, of any memory format and element type, with their scores."""
+    boxes, scores, *others = cases.arguments(name)
+    for each in (boxes, transposed(boxes), boxes.bfloat16()):
+        dets, keep = SUPPRESSION[name](each, scores, *others)
+        expected = getattr(mt, name)(each.float(), scores, *others)
+        right_dets, right = expected if name == "soft_nms" else (None, expected)
+        assert keep.dtype is torch.int64 and torch.equal(keep, right.long())
+        if name == "soft_nms":
+            assert torch.equal(dets, right_dets.to(dets.dtype))
+            continue
+        assert 1 < len(keep) < len(boxes)
+        assert dets is None or torch.equal(dets, torch.cat((each, scores[:, None]), 1)[keep])
+    dets, keep = SUPPRESSION[name](boxes[:0], scores[:0], *others)
+    assert (keep is None or keep.shape == (0,)) and (dets is None or len(dets) == 0)
+
+
+def test_arguments_of_suppression_that_are_refused():
+    boxes, scores, *numbers, _, _ = cases.arguments("soft_nms", N=3)
+    for rows, method, text in ((2, 1, "dets has shape"), (3, 3, "method is 3, expected one of")):
+        with pytest.raises(mluop_omp.MluOpError, match=text):
+            ext.softnms(boxes, scores, torch.zeros(rows, 5), *numbers, method=method, offset=0)
 
 
 def test_nms_match():
-    dets = torch.tensor(test_boxes.MATCHED)
-    for each in (dets, dets.t().contiguous().t()):
-        groups = ops.nms_match(each, 0.5)
-        assert [group.tolist() for group in groups] == test_boxes.GROUPS[0.5]
-    groups = ops.nms_match(dets.numpy(), 0.5)
-    assert [group.tolist() for group in groups] == test_boxes.GROUPS[0.5]
-    assert ops.nms_match(dets[:0], 0.5) == []
-    assert importlib.import_module("mmcv._ext").nms_match(dets[:0], 0.5) == []
-
-
-@pytest.mark.parametrize(("threshold", "offset"), [(0.3, 0), (0.65, 0), (0.65, 1)])
-def test_nms(threshold, offset):
-    boxes, scores = torch.tensor(test_boxes.CORNERS).float(), torch.tensor(test_boxes.CORNER_SCORES)
-    kept = test_boxes.CORNERS_KEPT[threshold, offset]
-    for each in (boxes, boxes.t().contiguous().t(), boxes.half(), boxes.bfloat16()):
-        dets, keep = ops.nms(each, scores, threshold, offset)
-        assert keep.dtype is torch.int64 and keep.tolist() == kept
-        assert torch.equal(dets, torch.cat((each[keep], scores[keep, None]), 1))
-    _, keep = ops.nms(boxes, scores, threshold, offset, score_threshold=0.85)
-    assert keep.tolist() == [0]
-    dets, keep = ops.nms(boxes[:0], scores[:0], threshold, offset)
-    assert dets.shape == (0, 5) and keep.shape == (0,)
+    dets, threshold = cases.arguments("nms_match")
+    members, sizes = mt.nms_match(dets, threshold)
+    expected = [group.tolist() for group in members.split(sizes.tolist())]
+    for each in (dets, transposed(dets), dets.numpy()):
+        assert [group.tolist() for group in ops.nms_match(each, threshold)] == expected
+    assert ops.nms_match(dets[:0], 0.5) == [] and ext.nms_match(dets[:0], 0.5) == []
 
 
 def test_batched_nms():
@@ -387,23 +388,9 @@ def test_nms_rotated_does_not_read_labels():
     assert keep.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("name", ["nms3d", "nms3d_normal"])
-def test_nms3d(name):
-    boxes, scores, threshold = cases.arguments(name)
-    expected = getattr(mt, name)(boxes, scores, threshold)
-    assert 1 < len(expected) < len(boxes)
-    for each in (boxes, boxes.t().contiguous().t()):
-        keep = getattr(ops, name)(each, scores, threshold)
-        assert keep.dtype is torch.int64 and torch.equal(keep, expected.long())
-    rounded = boxes.bfloat16()
-    expected = getattr(mt, name)(rounded.float(), scores, threshold)
-    assert torch.equal(getattr(ops, name)(rounded, scores, threshold), expected.long())
-    assert getattr(ops, name)(boxes[:0], scores[:0], threshold).shape == (0,)
-
-
 @pytest.mark.parametrize("name", ["iou3d_nms3d_forward", "iou3d_nms3d_normal_forward"])
 def test_what_is_past_the_kept_boxes_is_left(name):
-    function = getattr(importlib.import_module("mmcv._ext"), name)
+    function = getattr(ext, name)
     boxes = torch.tensor([[0.0, 0, 0, 4, 2, 1, 0], [0.5, 0, 0, 4, 2, 1, 0], [9, 0, 0, 4, 2, 1, 0]])
     keep, num_out = torch.full((3,), 7), torch.tensor(7)
     function(boxes, keep, num_out, nms_overlap_thresh=0.5)
@@ -418,40 +405,18 @@ def test_overlaps_of_boxes():
     overlap = torch.tensor([[4.0514428415]])
     torch.testing.assert_close(ops.boxes_overlap_bev(first, second), overlap)
     torch.testing.assert_close(ops.boxes_iou3d(first, second), overlap / (24 - overlap))
-    boxes_a, boxes_b = cases.arguments("boxes_overlap_bev")
-    expected = mt.boxes_overlap_bev(boxes_a, boxes_b)
-    assert torch.equal(ops.boxes_overlap_bev(boxes_a.t().contiguous().t(), boxes_b), expected)
-    halves = ops.boxes_overlap_bev(boxes_a.half(), boxes_b.half())
-    torch.testing.assert_close(halves.float(), expected, rtol=1e-2, atol=1e-2)
-    assert ops.boxes_iou3d(boxes_a[:0], boxes_b).shape == (0, len(boxes_b))
-
-
-@pytest.mark.parametrize("average", [True, False])
-def test_dynamic_scatter(average):
-    feats, coors, _ = cases.with_gradients("dynamic_scatter")
-    module = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], average)
-    actual, voxels = module(feats, coors)
-    expected, expected_voxels, _, _ = mt.dynamic_scatter(feats, coors, "mean" if average else "max")
-    torch.testing.assert_close(actual, expected)
-    assert torch.equal(voxels, expected_voxels)
-    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+    assert ops.boxes_iou3d(first[:0], second).shape == (0, 1)
 
 
 def test_dynamic_scatter_in_double():
     feats = torch.tensor([[16777217.0], [1.0]], dtype=torch.float64)
     coors = torch.zeros(2, 3, dtype=torch.int64)
-    maxima, voxels = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats, coors)
+    maxima, voxels = scattered(feats, coors, "max")
     assert maxima.item() == 16777217 and maxima.dtype is torch.float64
     assert voxels.dtype is torch.int64
-    coors = cases.integers(0, 2, 12, 3)
-    feats = cases.floats(12, 2).double().requires_grad_()
-    for reduce in ("max", "mean"):
-        assert torch.autograd.gradcheck(
-            lambda f, r=reduce: ops.dynamic_scatter(f, coors, r)[0], feats
-        )
     with pytest.raises(mluop_omp.MluOpError, match=r"coors\[1, 2\] is 4294967296"):
-        coors = torch.tensor([[0, 0, 0], [0, 0, 2**32]])
-        ops.dynamic_scatter(feats[:2], coors, "max")
+        coors[1, 2] = 2**32
+        ops.dynamic_scatter(feats, coors, "max")
 
 
 def test_extents_of_a_half_cell_are_rounded_away_from_zero():
@@ -464,7 +429,7 @@ def test_extents_of_a_half_cell_are_rounded_away_from_zero():
 def test_points_of_lower_precision_are_located_in_float32(dtype):
     points, size, bounds = cases.floats(99, 3).to(dtype) * 9, torch.full((3,), 0.3), torch.ones(6)
     bounds[:3], bounds[3:] = -20, 21
-    ext, tensors = sys.modules["mmcv._ext"], [each.to(dtype) for each in (points, size, bounds)]
+    tensors = [each.to(dtype) for each in (points, size, bounds)]
     found, expected = (torch.zeros(99, 3, dtype=torch.int32) for _ in range(2))
     ext.dynamic_voxelize_forward(*tensors, found, 3)
     ext.dynamic_voxelize_forward(*(each.float() for each in tensors), expected, 3)
@@ -506,7 +471,7 @@ def test_filters_of_more_offsets_than_the_pairs_of_a_key():
 
 @pytest.mark.parametrize("axes", [2, 3, 4])
 def test_repeated_sites_are_their_own_centers(axes):
-    module = getattr(importlib.import_module("mmcv.ops.sparse_conv"), f"SubMConv{axes}d")
+    module = getattr(sparse_conv, f"SubMConv{axes}d")
     layer = module(1, 1, 3, bias=False)
     with torch.no_grad():
         layer.weight.zero_()
@@ -519,8 +484,7 @@ def test_repeated_sites_are_their_own_centers(axes):
 
 @pytest.mark.parametrize("axes", [2, 3, 4])
 def test_sparse_layers_of_no_samples(axes):
-    modules = importlib.import_module("mmcv.ops.sparse_conv")
-    layers = [getattr(modules, f"{kind}{axes}d") for kind in ("SubMConv", "SparseConv")]
+    layers = [getattr(sparse_conv, f"{kind}{axes}d") for kind in ("SubMConv", "SparseConv")]
     features = torch.zeros(0, 3, requires_grad=True)
     none = torch.zeros(0, axes + 1, dtype=torch.int32)
     x = ops.SparseConvTensor(features, none, [8] * axes, 0)
@@ -535,35 +499,16 @@ def test_sparse_layers_of_no_samples(axes):
 
 
 def test_four_dimensional_sites_outside_the_space_are_refused():
-    modules = importlib.import_module("mmcv.ops.sparse_conv")
     for kind in ("SubMConv4d", "SparseConv4d"):
         for site in ([1, 0, 0, 0, 0], [0, 0, 0, 0, 3], [0, 0, -1, 0, 0]):
             x = ops.SparseConvTensor(torch.ones(1, 1), torch.tensor([site]).int(), [3] * 4, 1)
             with pytest.raises(mluop_omp.MluOpError, match=r"indices\[0\] is \["):
-                getattr(modules, kind)(1, 1, 3)(x)
-
-
-@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
-def test_dynamic_scatter_of_lower_precision(dtype):
-    feats, coors, _ = cases.arguments("dynamic_scatter")
-    actual, _ = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats.to(dtype), coors)
-    expected = mt.dynamic_scatter(feats.to(dtype).float(), coors, "max")[0]
-    assert torch.equal(actual, expected.to(dtype))
-
-
-def test_hard_voxelization():
-    points, size, bounds, max_points, max_voxels = cases.arguments("voxelization")
-    actual = ops.Voxelization(size, bounds, max_points, max_voxels)(points)
-    expected = mt.voxelization(points, size, bounds, max_points, max_voxels)
-    for a, e in zip(actual, expected):
-        assert torch.equal(a, e)
+                getattr(sparse_conv, kind)(1, 1, 3)(x)
 
 
 def test_voxelization_without_points():
-    voxels, coors, counts = ops.Voxelization([1.0] * 3, [0.0] * 3 + [4.0] * 3, 2, 5)(
-        torch.zeros(0, 4)
-    )
-    assert len(voxels) == len(coors) == len(counts) == 0
+    outputs = ops.Voxelization([1.0] * 3, [0.0] * 3 + [4.0] * 3, 2, 5)(torch.zeros(0, 4))
+    assert [len(each) for each in outputs] == [0, 0, 0]
 
 
 def test_dynamic_voxelization_agrees_with_hard_voxelization():
@@ -576,14 +521,6 @@ def test_dynamic_voxelization_agrees_with_hard_voxelization():
     hard = mt.voxelization(points, size, bounds, 50, 200)
     assert torch.equal(torch.unique(cells, dim=0), torch.unique(hard[1], dim=0))
     assert len(cells) == hard[2].sum()
-
-
-def test_masked_conv2d():
-    torch.manual_seed(0)
-    module = ops.MaskedConv2d(3, 4, 3, padding=1)
-    input, mask = cases.floats(1, 3, 6, 5), cases.integers(0, 2, 1, 6, 5)
-    with torch.no_grad():
-        torch.testing.assert_close(module(input, mask), module(input) * mask)
 
 
 def sparse_input(features=None):
@@ -651,61 +588,10 @@ def test_convolution_of_lower_precision(dtype):
     torch.testing.assert_close(found.float(), expected, rtol=1e-2, atol=1e-2)
 
 
-class Encoder(nn.Module):
-    """A sparse encoder as CenterPoint's, with mmcv's modules: two stages, then a dense head."""
-
-    def __init__(self):
-        super().__init__()
-
-        def block(convolution):
-            channels = convolution.out_channels
-            return ops.SparseSequential(convolution, nn.BatchNorm1d(channels), nn.ReLU())
-
-        self.layers = ops.SparseSequential(
-            block(ops.SubMConv3d(4, 16, 3, padding=1, bias=False, indice_key="subm1")),
-            block(ops.SubMConv3d(16, 16, 3, padding=1, bias=False, indice_key="subm1")),
-            block(ops.SparseConv3d(16, 32, 3, 2, padding=1, bias=False, indice_key="down")),
-            block(ops.SubMConv3d(32, 32, 3, padding=1, bias=False, indice_key="subm2")),
-        )
-        self.head = nn.Linear(32 * 3, 1)
-
-    def forward(self, features, indices, batch_size):
-        input = ops.SparseConvTensor(features, indices, [5, 16, 16], batch_size)
-        dense = self.layers(input).dense()
-        return self.head(dense.flatten(1, 2).amax((2, 3)))
-
-
-def clouds(batch_size):
-    cells = torch.randperm(batch_size * 5 * 16 * 16, generator=cases.generator())[
-        : 150 * batch_size
-    ]
-    indices = torch.stack(torch.unravel_index(cells, (batch_size, 5, 16, 16)), 1).int()
-    return cases.floats(len(indices), 4), indices
-
-
-def test_an_encoder_trains():
-    torch.manual_seed(0)
-    encoder = Encoder()
-    features, indices = clouds(4)
-    target = torch.tensor([[0.0], [1.0], [0.0], [1.0]])
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=1e-2)
-    losses = []
-    for _ in range(10):
-        loss = F.binary_cross_entropy_with_logits(encoder(features, indices, 4), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 2
-    assert all(parameter.grad.isfinite().all() for parameter in encoder.parameters())
-
-
 def test_functions_without_kernel_say_so():
-    import mmcv._ext
-
     with pytest.raises(NotImplementedError, match="roi_pool_forward has no CPU kernel"):
-        mmcv._ext.roi_pool_forward(torch.zeros(1))
-    assert not hasattr(mmcv._ext, "__path__")
+        ext.roi_pool_forward(torch.zeros(1))
+    assert not hasattr(ext, "__path__")
 
 
 FULL_MMCV = """
@@ -773,14 +659,13 @@ def test_indice_pairs_of_any_number_of_axes(subm):
 
 def test_four_dimensional_convolutions():
     # All sites are 0 in the fourth dimension, where only the middle of a filter reaches them.
-    modules = importlib.import_module("mmcv.ops.sparse_conv")
     indices, batch, space, *_ = cases.arguments("indice_pairs")
     feats = cases.floats(len(indices), 4)
     flat = ops.SparseConvTensor(feats, indices, space, batch)
     deep = ops.SparseConvTensor(feats, F.pad(indices, (0, 1)), [*space, 1], batch)
     for kind, arguments in (("SubMConv", {}), ("SparseConv", {"padding": 1})):
-        three = getattr(modules, f"{kind}3d")(4, 5, 3, bias=False, **arguments)
-        four = getattr(modules, f"{kind}4d")(4, 5, 3, bias=False, **arguments)
+        three = getattr(sparse_conv, f"{kind}3d")(4, 5, 3, bias=False, **arguments)
+        four = getattr(sparse_conv, f"{kind}4d")(4, 5, 3, bias=False, **arguments)
         with torch.no_grad():
             four.weight[:, :, :, 1].copy_(three.weight)
         expected, actual = three(flat), four(deep)
