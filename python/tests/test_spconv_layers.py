@@ -1,4 +1,6 @@
-"""spconv's layers of one to four dimensions against dense PyTorch, training and evaluating."""
+"""spconv's layers of one to four dimensions against dense PyTorch, training and evaluating, and
+against spconv itself on one thread.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import torch.nn.functional as F
 spconv = pytest.importorskip("spconv.pytorch", reason="requires spconv")
 from cumm import tensorview as tv  # noqa: E402
 from spconv.core import ConvAlgo  # noqa: E402
+from spconv.pytorch import ops  # noqa: E402
 from spconv.pytorch.conv import SparseConvolution  # noqa: E402
 from spconv.pytorch.utils import PointToVoxel  # noqa: E402
 
@@ -21,6 +24,8 @@ TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, to
 CONVOLUTIONS = {
     "submanifold": ("SubMConv", {"kernel_size": 3}),
     "dilated submanifold": ("SubMConv", {"kernel_size": 3, "dilation": 2}),
+    "uneven submanifold": ("SubMConv", {"kernel_size": (3, 1, 5, 1)}),
+    "uneven": ("SparseConv", {"kernel_size": (3, 1, 1, 2), "stride": (2, 1, 1, 1)}),
     "strided": ("SparseConv", {"kernel_size": 3, "stride": 2, "padding": 1}),
     "transposed": ("SparseConvTranspose", {"kernel_size": 3, "stride": 2, "padding": 1}),
 }
@@ -94,6 +99,7 @@ def _full(y, index):
 def test_convolutions(axes, kind, dtype, training, table):
     torch.manual_seed(0)
     name, arguments = CONVOLUTIONS[kind]
+    arguments = {key: n[:axes] if isinstance(n, tuple) else n for key, n in arguments.items()}
     module = getattr(spconv, f"{name}{axes}d")(3, 4, **arguments).to(dtype).train(training)
     torch.nn.init.uniform_(module.bias)
     x = random_input(axes, dtype)
@@ -119,6 +125,61 @@ def test_the_dense_convolution_of_these_tests_is_that_of_pytorch():
     transposed = spconv.SparseConvTranspose2d(3, 4, 3, 2, 1)
     expected = F.conv_transpose2d(x, transposed.weight.permute(3, 0, 1, 2), bias, 2, 1)
     torch.testing.assert_close(convolve(x, transposed.weight, bias, transposed), expected)
+
+
+@pytest.fixture
+def one_thread():
+    """Sets the number of threads of PyTorch, and restores it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("subm", [True, False])
+def test_the_rulebooks_of_spconv_are_understood(subm, monkeypatch, one_thread):
+    """Pairs of submanifold convolutions lack the middle offset and half of the numbers."""
+    # spconv's backward on the CPU asks for the current CUDA stream.
+    monkeypatch.setattr(ops, "get_current_stream", lambda: 0)
+    triple, space = [1, 1, 1], list(cases.SPACE)
+    geometry = ([3, 3, 3], triple, triple, triple, [0, 0, 0], subm)
+    arguments = (cases.sites(), 2, space, ConvAlgo.Native, *geometry)
+    sites, pairs, num = ops.get_indice_pairs.original(*arguments)
+    features, filters = cases.floats(20, 4), cases.floats(6, 3, 3, 3, 4)
+    call = (features, filters, pairs, num, len(sites), False, subm)
+    torch.testing.assert_close(ops.indice_conv(*call), ops.indice_conv.original(*call))
+    call = (features, filters, cases.floats(len(sites), 6), pairs, num, False, subm)
+    found, expected = ops.indice_conv_backward(*call), ops.indice_conv_backward.original(*call)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_inverse_convolution_is_the_transpose():
+    torch.manual_seed(0)
+    forward = spconv.SparseConv3d(4, 6, 3, 2, 1, bias=False, indice_key="down")
+    inverse = spconv.SparseInverseConv3d(6, 4, 3, indice_key="down", bias=False)
+    with torch.no_grad():
+        inverse.weight.copy_(forward.weight.transpose(0, 4))
+    features = cases.floats(20, 4).requires_grad_()
+    input = sparse(features, cases.sites(), cases.SPACE, 2)
+    down = forward(input)
+    y = cases.floats(*down.features.shape).requires_grad_()
+    up = inverse(down.replace_feature(y))
+    torch.testing.assert_close((up.features * input.features).sum(), (down.features * y).sum())
+    assert torch.equal(up.indices, input.indices)
+    (up.features * input.features.detach()).sum().backward()
+    torch.testing.assert_close(y.grad, down.features.detach(), rtol=1e-4, atol=1e-4)
+
+
+def test_the_same_bits_at_any_number_of_threads(one_thread):
+    torch.manual_seed(0)
+    cells = torch.randperm(40**3)[:12000]
+    indices = torch.stack((cells * 0, *torch.unravel_index(cells, (40, 40, 40))), 1)
+    module = spconv.SubMConv3d(16, 16, 3)
+    x = sparse(torch.randn(12000, 16), indices, (40, 40, 40))
+    expected = module(x).features
+    for threads in (2, 3):
+        torch.set_num_threads(threads)
+        assert torch.equal(module(x).features, expected)
 
 
 @pytest.mark.parametrize("dilation", [1, 2])

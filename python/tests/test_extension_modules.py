@@ -1,19 +1,24 @@
-"""The extension modules of OpenPCDet and pointnet2_ops, called as their Python calls them.
+"""The extension modules of OpenPCDet, pointnet2_ops and BEVFusion, called as by their Python.
 
-The definitions are loops over points, boxes and voxels, as in the kernels.
+The definitions are loops over points, boxes and voxels, as in the kernels. A function that computes
+an operator alone is compared with it; test_table.py compares operators with their definitions.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 
+import cases
 import numpy as np
 import pytest
 import torch
 
 import mluop_omp
+import mluop_omp.bevfusion
 import mluop_omp.pcdet
 import mluop_omp.pointnet2
+from mluop_omp.mmcv import FUNCTIONS as MMCV
 
 MODULES = {
     "iou3d": "pcdet.ops.iou3d_nms.iou3d_nms_cuda",
@@ -24,14 +29,15 @@ MODULES = {
     "bev_pool": "pcdet.ops.bev_pool.bev_pool_ext",
     "ingroup": "pcdet.ops.ingroup_inds.ingroup_inds_cuda",
     "pointnet2": "pointnet2_ops._ext",
+    **{name.rpartition(".")[2]: f"mmdet3d.ops.{name}" for name in mluop_omp.bevfusion._MODULES},
 }
 f32 = np.float32
 
 
 @pytest.fixture
 def ops():
-    mluop_omp.pcdet.install()
-    mluop_omp.pointnet2.install()
+    for library in (mluop_omp.bevfusion, mluop_omp.pcdet, mluop_omp.pointnet2):
+        library.install()
     torch.manual_seed(40)
     yield {key: sys.modules[name] for key, name in MODULES.items()}
     for name in MODULES.values():
@@ -44,6 +50,119 @@ def tensor(array):
 
 def zeros(*shape):
     return torch.zeros(shape, dtype=torch.int32)
+
+
+def grouped(operator):
+    """Returns arguments of an operator on points as groups of three."""
+    *tensors, last = cases.arguments(operator)
+    if operator == "gather_points":
+        return tensors[0], last.view(2, 3, 3)
+    grad, indices = tensors
+    return grad.view(2, 4, 3, 3), indices.view(2, 3, 3), last
+
+
+def sized(count):
+    """Returns how a function is called that takes sizes, which tensors have, before the tensors."""
+
+    def call(function, arguments, outputs):
+        function(*[0] * count, *filter(torch.is_tensor, arguments), *outputs)
+
+    return call
+
+
+def sampled(function, arguments, outputs):
+    function(0, 0, 0, arguments[0], torch.full(arguments[0].shape[:2], 1e10), *outputs)
+
+
+def of_scores(function, arguments, outputs):
+    *grad, scores, points, centers, idx = arguments
+    function(*[0] * 7, *grad, points, centers, scores, idx, *outputs[1:], *outputs[:1])
+
+
+# By operator: module, function and how it is called with the operator's arguments and outputs.
+CALLS = {
+    "ball_query": [
+        ("batch", "ball_query_wrapper", lambda f, a, out: f(0, 0, 0, *a[3:], *a[:2], *out)),
+        (
+            "ball_query_ext",
+            "ball_query_wrapper",
+            lambda f, a, out: f(0, 0, 0, *a[2:], *a[:2], *out),
+        ),
+    ],
+    "furthest_point_sample": [
+        ("furthest_point_sample_ext", "furthest_point_sampling_wrapper", sampled)
+    ],
+    "furthest_point_sample_with_dist": [
+        ("furthest_point_sample_ext", "furthest_point_sampling_with_dist_wrapper", sampled)
+    ],
+    "gather_points": [
+        ("batch", "gather_points_wrapper", sized(4)),
+        ("gather_points_ext", "gather_points_wrapper", sized(4)),
+        ("batch", "group_points_wrapper", sized(5)),
+        ("group_points_ext", "forward", sized(5)),
+    ],
+    "gather_points_backward": [
+        ("batch", "gather_points_grad_wrapper", sized(4)),
+        ("gather_points_ext", "gather_points_grad_wrapper", sized(4)),
+        ("batch", "group_points_grad_wrapper", sized(5)),
+        ("group_points_ext", "backward", sized(5)),
+    ],
+    "stack_group_points_backward": [("stack", "group_points_grad_wrapper", sized(5))],
+    "knn": [("knn_ext", "knn_wrapper", lambda f, a, out: f(0, 0, 0, a[2], *a[:2], *out[::-1]))],
+    "three_nn": [(module, "three_nn_wrapper", sized(3)) for module in ("batch", "interpolate_ext")],
+    "three_interpolate": [
+        (module, "three_interpolate_wrapper", sized(4)) for module in ("batch", "interpolate_ext")
+    ],
+    "three_interpolate_backward": [
+        (module, "three_interpolate_grad_wrapper", sized(4))
+        for module in ("batch", "interpolate_ext")
+    ],
+    "assign_score_withk": [
+        ("assign_score_withk_ext", "assign_score_withk_forward_wrapper", of_scores)
+    ],
+    "assign_score_withk_backward": [
+        ("assign_score_withk_ext", "assign_score_withk_backward_wrapper", of_scores)
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("operator", "module", "name", "call"),
+    [(operator, *row) for operator, rows in CALLS.items() for row in rows],
+)
+def test_functions_of_operators(ops, operator, module, name, call):
+    is_group = "group" in module + name and operator.startswith("gather")
+    arguments = grouped(operator) if is_group else cases.arguments(operator)
+    expected = getattr(torch.ops.mluop_omp, operator)(*arguments)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    outputs = [torch.zeros_like(each) for each in expected]
+    call(getattr(ops[module], name), arguments, outputs)
+    for output, right in zip(outputs, expected):
+        assert right.any() and torch.equal(output, right)
+
+
+def test_functions_of_pointnet2(ops):
+    """test_table.py has the others."""
+    features, indices = grouped("gather_points")
+    found = ops["pointnet2"].group_points(features, indices)
+    assert torch.equal(found, torch.ops.mluop_omp.gather_points(features, indices))
+    arguments = grouped("gather_points_backward")
+    found = ops["pointnet2"].group_points_grad(*arguments)
+    assert torch.equal(found, torch.ops.mluop_omp.gather_points_backward(*arguments))
+    centers, cloud, _, *numbers = cases.arguments("ball_query")
+    found = ops["pointnet2"].ball_query(centers, cloud, *numbers)
+    assert torch.equal(found, torch.ops.mluop_omp.ball_query(centers, cloud, 0.0, *numbers))
+
+
+def test_sparse_convolutions_of_bevfusion(ops):
+    functions = {f"get_indice_pairs_{n}d": f"get_indice_pairs_{n}d_forward" for n in (2, 3, 4)}
+    for dtype in ("fp32", "half"):
+        for name in ("indice_conv", "fused_indice_conv", "indice_maxpool"):
+            functions[f"{name}_{dtype}"] = f"{name}_forward"
+        for name in ("indice_conv_backward", "indice_maxpool_backward"):
+            functions[f"{name}_{dtype}"] = name
+    for name, of_mmcv in functions.items():
+        assert getattr(ops["sparse_conv_ext"], name).__wrapped__ is MMCV[of_mmcv]
 
 
 def boxes_of(rng, count, spread=3.0):
@@ -175,7 +294,6 @@ def test_overlaps_of_boxes(ops, rng):
     a, b = boxes_of(rng, 140, 2), boxes_of(rng, 40, 2)
     overlaps, ious = torch.zeros(140, 40), torch.zeros(140, 40)
     ops["iou3d"].boxes_overlap_bev_gpu(tensor(a), tensor(b), overlaps)
-    assert np.array_equal(overlaps, mluop_omp.boxes_overlap_bev(a, b))
     for function in ("boxes_iou_bev_gpu", "boxes_iou_bev_cpu"):
         getattr(ops["iou3d"], function)(tensor(a), tensor(b), ious.fill_(0))
         areas = (a[:, 3] * a[:, 4])[:, None] + b[:, 3] * b[:, 4]
@@ -190,22 +308,6 @@ def test_overlaps_of_boxes(ops, rng):
     assert torch.equal(found[:, 0], every.diagonal())
     with pytest.raises(mluop_omp.MluOpError, match="boxes_b has 40 rows, expected 140"):
         ops["iou3d"].boxes_aligned_overlap_bev_gpu(tensor(a), tensor(b), found)
-
-
-@pytest.mark.parametrize("normal", [False, True])
-def test_nms(ops, rng, normal):
-    boxes, thresh = boxes_of(rng, 90), 0.3
-    keep = torch.zeros(90, dtype=torch.int64)
-    function = "nms_normal_gpu" if normal else "nms_gpu"
-    count = getattr(ops["iou3d"], function)(tensor(boxes), keep, thresh)
-    ious = torch.zeros(90, 90)
-    upright = np.hstack((boxes[:, :6], np.zeros((90, 1), f32))) if normal else boxes
-    ops["iou3d"].boxes_iou_bev_gpu(tensor(upright), tensor(upright), ious)
-    expected = []
-    for box in range(90):
-        if not (ious[expected, box] > thresh).any():
-            expected.append(box)
-    assert keep[:count].tolist() == expected and 0 < count < 90
 
 
 def sample_by_definition(cloud, count, threads, skip):
@@ -284,89 +386,6 @@ def test_stacked_sampling(ops, rng):
         ops["stack"].stack_farthest_point_sampling_wrapper(tensor(cloud), None, *arguments)
 
 
-def test_balls_and_groups(ops, rng):
-    B, N, M, C, S, radius = 2, 40, 9, 5, 6, 1.2
-    xyz, centers = (torch.randn(B, size, 3) for size in (N, M))
-    features = torch.randn(B, C, N)
-    idx = zeros(B, M, S)
-    ops["batch"].ball_query_wrapper(B, N, M, radius, S, centers, xyz, idx)
-    d2 = (centers[:, :, None] - xyz[:, None]).square().sum(3)
-    for b in range(B):
-        for m in range(M):
-            members = (d2[b, m] < radius**2).nonzero().flatten().tolist()[:S]
-            assert idx[b, m].tolist() == (members + members[:1] * S + [0] * S)[:S]
-    assert torch.equal(ops["pointnet2"].ball_query(centers, xyz, radius, S), idx)
-
-    expected = torch.stack([features[b][:, idx[b].long()] for b in range(B)])
-    out = torch.empty(B, C, M, S)
-    ops["batch"].group_points_wrapper(B, C, N, M, S, features, idx, out)
-    assert torch.equal(out, expected)
-    assert torch.equal(ops["pointnet2"].group_points(features, idx), expected)
-    grad, sums = torch.randn(B, C, M, S), torch.zeros(B, C, N)
-    for b in range(B):
-        sums[b].index_add_(1, idx[b].flatten(), grad[b].flatten(1))
-    ops["batch"].group_points_grad_wrapper(B, C, N, M, S, grad, idx, found := torch.zeros(B, C, N))
-    torch.testing.assert_close(found, sums)
-    torch.testing.assert_close(ops["pointnet2"].group_points_grad(grad, idx, N), sums)
-
-    idx, grad = idx[..., 0].contiguous(), grad[..., 0].contiguous()
-    ops["batch"].gather_points_wrapper(B, C, N, M, features, idx, out := torch.empty(B, C, M))
-    assert torch.equal(out, expected[..., 0])
-    assert torch.equal(ops["pointnet2"].gather_points(features, idx), out)
-    ops["batch"].gather_points_grad_wrapper(B, C, N, M, grad, idx, found.zero_())
-    assert torch.equal(found, ops["pointnet2"].gather_points_grad(grad, idx, N))
-    torch.testing.assert_close(found.sum(2), grad.sum(2))
-
-
-def test_interpolation(ops):
-    B, N, M, C = 2, 17, 6, 4
-    unknown, known, features = torch.randn(B, N, 3), torch.randn(B, M, 3), torch.randn(B, C, M)
-    dist2, idx = torch.empty(B, N, 3), zeros(B, N, 3)
-    ops["batch"].three_nn_wrapper(B, N, M, unknown, known, dist2, idx)
-    nearest = (unknown[:, :, None] - known[:, None]).square().sum(3).topk(3, largest=False)
-    torch.testing.assert_close(dist2, nearest.values)
-    assert torch.equal(idx.long(), nearest.indices)
-    found = ops["pointnet2"].three_nn(unknown, known)
-    assert torch.equal(found[0], dist2) and torch.equal(found[1], idx)
-
-    weight, grad, out = torch.randn(B, N, 3), torch.randn(B, C, N), torch.empty(B, C, N)
-    variable = features.clone().requires_grad_()
-    expected = torch.stack([(variable[b][:, idx[b].long()] * weight[b]).sum(2) for b in range(B)])
-    ops["batch"].three_interpolate_wrapper(B, C, M, N, features, idx, weight, out)
-    torch.testing.assert_close(out, expected)
-    assert torch.equal(ops["pointnet2"].three_interpolate(features, idx, weight), out)
-    (sums,) = torch.autograd.grad(expected, variable, grad)
-    found = torch.zeros(B, C, M)
-    ops["batch"].three_interpolate_grad_wrapper(B, C, N, M, grad, idx, weight, found)
-    torch.testing.assert_close(found, sums)
-    of_pointnet2 = ops["pointnet2"].three_interpolate_grad(grad, idx, weight, M)
-    assert torch.equal(of_pointnet2, found)
-
-
-def test_stacked_balls_and_groups(ops):
-    C, S, radius = 5, 4, 1.0
-    counts, centers_of = torch.tensor([20, 9]).int(), torch.tensor([4, 6]).int()
-    xyz, centers, features = torch.randn(29, 3), torch.randn(10, 3), torch.randn(29, C)
-    centers[3] = 50
-    idx = zeros(10, S)
-    ops["stack"].ball_query_wrapper(2, 10, radius, S, centers, centers_of, xyz, counts, idx)
-    for m in range(10):
-        start, stop = (0, 20) if m < 4 else (20, 29)
-        d2 = (centers[m] - xyz[start:stop]).square().sum(1)
-        members = (d2 < radius**2).nonzero().flatten().tolist()[:S]
-        assert idx[m].tolist() == ((members + members[:1] * S) or [-1] + [0] * S)[:S]
-    idx[idx[:, 0] == -1] = 0
-
-    rows = idx.long() + torch.tensor([0] * 4 + [20] * 6).unsqueeze(1)
-    out, grad, sums = torch.empty(10, C, S), torch.randn(10, C, S), torch.zeros(29, C)
-    sums.index_add_(0, rows.flatten(), grad.transpose(1, 2).reshape(-1, C))
-    ops["stack"].group_points_wrapper(2, 10, C, S, features, counts, idx, centers_of, out)
-    assert torch.equal(out, features[rows].transpose(1, 2))
-    arguments = (grad, idx, centers_of, counts, found := torch.zeros(29, C))
-    ops["stack"].group_points_grad_wrapper(2, 10, C, 29, S, *arguments)
-    torch.testing.assert_close(found, sums)
-
-
 def test_stacked_interpolation(ops):
     of_unknown, of_known = torch.tensor([7, 0, 5]).int(), torch.tensor([4, 3, 2]).int()
     unknown, known, features = torch.randn(12, 3), torch.randn(9, 3), torch.randn(9, 5)
@@ -424,34 +443,89 @@ def test_voxel_query(ops, rng, monkeypatch, block):
         ops["stack"].voxel_query_wrapper(*sizes, *tensors, idx)
 
 
-def test_bev_pool(ops):
-    x, geom = torch.ones(4, 2), torch.tensor([[0, 1, 0, 0]] * 3 + [[1, 0, 0, 0]])
-    lengths, starts = torch.tensor([3, 1]).int(), torch.tensor([0, 3]).int()
-    arguments = (geom, lengths, starts, 1, 1, 2, 2)
-    out = ops["bev_pool"].bev_pool_forward(x, *arguments)
-    assert out[0, 0, :, :, 0].tolist() == [[0, 3], [1, 0]]
-    grad = ops["bev_pool"].bev_pool_backward(out, *arguments)
-    assert grad.tolist() == [[3, 3]] * 3 + [[1, 1]]
-
-
 def test_places_in_groups(ops):
     groups, out = torch.tensor([7, 2, 7, 7, 2]), torch.full((5,), -1)
     ops["ingroup"].forward(groups, out)
     assert out.tolist() == [0, 0, 1, 2, 1]
 
 
-def test_functions_without_a_kernel_say_so(ops):
-    for name in ("vector_pool_wrapper", "query_three_nn_by_stacked_local_idxs_wrapper_stack"):
-        with pytest.raises(mluop_omp.MluOpError, match=rf"{name} has no CPU kernel"):
-            getattr(ops["stack"], name)(torch.zeros(1, 3))
+def test_voxels(ops):
+    assert "projects.BEVFusion.bevfusion.ops.voxel.voxel_layer" in sys.modules
+    points = torch.tensor([[0.5, 2.5, 1.5, 7], [9, 0, 0, 0], [0.5, 2.5, 1.5, 8], [3, 0, 0, 9]])
+    size, limits = [1.0, 1.0, 1.0], [0, 0, 0, 4, 3, 2]
+    voxels, coors, counts = torch.zeros(5, 2, 4), zeros(5, 3), zeros(5)
+    arguments = (points, voxels, coors, counts, size, limits, 2, 5, 3, True)
+    assert ops["voxel_layer"].hard_voxelize(*arguments) == 2
+    assert coors[:2].tolist() == [[0, 2, 1], [3, 0, 0]] and counts[:2].tolist() == [2, 1]
+    assert voxels[:2, :, 3].tolist() == [[7, 8], [9, 0]]
+    cells = zeros(4, 3)
+    ops["voxel_layer"].dynamic_voxelize(points, cells, size, limits, 3)
+    assert cells.tolist() == [[0, 2, 1], [-1] * 3, [0, 2, 1], [3, 0, 0]]
+    results = ops["voxel_layer"].dynamic_point_to_voxel_forward(points, cells, "max")
+    assert results[0][:, 3].tolist() == [8, 9] and results[2].tolist() == [0, -1, 0, 1]
+    grad = torch.zeros(4, 4)
+    arguments = (torch.ones(2, 4), points, results[0], *results[2:], "max")
+    ops["voxel_layer"].dynamic_point_to_voxel_backward(grad, *arguments)
+    assert grad[:, 3].tolist() == [0, 0, 1, 1]
 
 
-def test_empty_inputs(ops):
-    found = torch.zeros(0, 3)
-    ops["iou3d"].boxes_iou_bev_gpu(torch.zeros(0, 7), torch.zeros(3, 7), found)
-    ops["iou3d"].boxes_aligned_overlap_bev_gpu(torch.zeros(0, 7), torch.zeros(0, 7), found[:, :1])
-    assert ops["iou3d"].nms_gpu(torch.zeros(0, 7), torch.zeros(0, dtype=torch.int64), 0.5) == 0
-    none = torch.zeros(0, 3)
-    sizes = (0, 2, 2, 2, 4, 1.0, 1, 1, 1)
-    voxels = zeros(1, 2, 2, 2) - 1
-    ops["stack"].voxel_query_wrapper(*sizes, none, none, zeros(0, 4), voxels, zeros(0, 4))
+def test_boxes_of_the_plane(ops):
+    # The second is the first, moved along its own x axis, which turns to -y, by half its length.
+    x, y = 2 * math.cos(0.4), -2 * math.sin(0.4)
+    boxes = torch.tensor(
+        [
+            *([0, 0, 4, 2, 0.4], [x, y, x + 4, y + 2, 0.4]),
+            *([20, 0, 24, 2, 0], [0.5, 0, 4.5, 2, 0.4]),
+        ]
+    )
+    overlaps = torch.zeros(2, 4)
+    ops["iou3d_cuda"].boxes_overlap_bev_gpu(boxes[:2], boxes, overlaps)
+    assert overlaps[:, :3].flatten().tolist() == pytest.approx([8, 4, 0, 4, 8, 0], abs=1e-5)
+    ops["iou3d_cuda"].boxes_iou_bev_gpu(boxes[:2], boxes, overlaps)
+    assert overlaps[:, :3].flatten().tolist() == pytest.approx([1, 1 / 3, 0, 1 / 3, 1, 0], abs=1e-6)
+    for thresh, kept in ((0.3, [0, 2]), (0.34, [0, 1, 2])):
+        keep = torch.zeros(4, dtype=torch.int64)
+        assert ops["iou3d_cuda"].nms_gpu(boxes, keep, thresh, None) == len(kept)
+        assert keep[: len(kept)].tolist() == kept
+    assert ops["iou3d_cuda"].nms_normal_gpu(boxes[[0, 3, 2]], keep[:3], 0.7, None) == 2
+    assert keep[:2].tolist() == [0, 2]
+
+
+def test_boxes_of_space(ops):
+    # w 1 along the angle 0, here x after the turn by pi / 2: l 3 along y.
+    boxes, features = torch.tensor([[[5.0, 6, 1, 1, 3, 2, 0]]]), torch.arange(8.0).view(4, 2)
+    points = torch.tensor([[[5.4, 7.4, 1], [5.6, 6, 2], [5, 7.6, 2], [4.6, 4.6, 2.9]]])
+    inside = [1, 0, 0, 1]
+    found = zeros(1, 4)
+    ops["roiaware_pool3d_ext"].points_in_boxes_gpu(boxes, points, found)
+    assert found.tolist() == [[each - 1 for each in inside]]
+    ops["roiaware_pool3d_ext"].points_in_boxes_batch(boxes, points, found.view(1, 4, 1))
+    assert found.tolist() == [inside]
+    ops["roiaware_pool3d_ext"].points_in_boxes_cpu(boxes[0], points[0], found.zero_())
+    assert found.tolist() == [inside]
+    pooled, argmax, indices = torch.zeros(1, 3, 1, 2, 2), zeros(1, 3, 1, 2, 2), zeros(1, 3, 1, 2, 4)
+    arguments = (argmax, indices, pooled)
+    ops["roiaware_pool3d_ext"].forward(boxes[0], points[0], features, *arguments, 0)
+    # Voxels lie along l: local x is -y, as the angle of l is the box's plus pi / 2.
+    assert {(v, z): indices[0, v, 0, z, :2].tolist() for v, z in ((0, 0), (2, 1))} == {
+        (0, 0): [1, 0],
+        (2, 1): [1, 3],
+    }
+    assert indices.sum() == 5 and pooled[0, 2, 0, 1].tolist() == [6, 7]
+    grad = torch.zeros(4, 2)
+    ops["roiaware_pool3d_ext"].backward(indices, argmax, torch.ones_like(pooled), grad, 0)
+    assert grad.tolist() == [[1, 1], [0, 0], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        ("stack", "vector_pool_wrapper"),
+        ("stack", "query_three_nn_by_stacked_local_idxs_wrapper_stack"),
+        ("sparse_conv_ext", "get_indice_pairs_grid_3d"),
+        ("feature_decorator_ext", "feature_decorator_forward"),
+    ],
+)
+def test_functions_without_a_kernel_say_so(ops, module, function):
+    with pytest.raises(mluop_omp.MluOpError, match=f"{function} has no CPU kernel"):
+        getattr(ops[module], function)(torch.zeros(1, 3))
