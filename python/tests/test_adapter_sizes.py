@@ -1,5 +1,6 @@
 """Sizes of 0 of the functions of other libraries that compute no operator of mluop_omp alone: each
-extent is 0 in turn. Results are empty or have the value of what is not there.
+extent is 0 in turn. Results are empty or have the value of what is not there. For the others, see
+test_table.py.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import mluop_omp.pcdet
 import mluop_omp.pointnet2
 
 BOXES, ROIS = mluop_omp.pcdet._boxes, mluop_omp.pcdet._rois
-BATCH, STACK = mluop_omp.pcdet._points.BATCH_FUNCTIONS, mluop_omp.pcdet._points.STACK_FUNCTIONS
+STACK = mluop_omp.pcdet._points.STACK_FUNCTIONS
 FUSION = mluop_omp.bevfusion._boxes
 INFINITY = float("inf")
 
@@ -63,14 +64,6 @@ def roiaware_pool3d(out, rois=2, points=9, channels=3, x=2, y=2, z=2, SLOTS=4, m
     ROIS.roiaware_pool3d_forward(*arrays, method)
 
 
-def roiaware_pool3d_backward(out, rois=2, points=9, channels=3, x=2, y=2, z=2, SLOTS=4, method=0):
-    voxels, grad = (rois, x, y, z), torch.zeros(points, channels)
-    listed = torch.zeros(*voxels, SLOTS, dtype=torch.int32)
-    argmax = torch.full((*voxels, channels), -1, dtype=torch.int32)
-    ROIS.ROIAWARE_FUNCTIONS["backward"](listed, argmax, floats(*voxels, channels), grad, method)
-    out.append((grad, 0))
-
-
 def roipoint_pool3d(out, batch=2, points=9, rois=3, channels=2, samples=4):
     pooled = out.floats(0 if channels else None, batch, rois, samples, 3 + channels)
     flag = out.write(1 if channels else None, batch, rois)
@@ -78,17 +71,12 @@ def roipoint_pool3d(out, batch=2, points=9, rois=3, channels=2, samples=4):
     ROIS.roipoint_pool3d_forward(*arrays, pooled, flag)
 
 
-def points_in_boxes_gpu(out, batch=2, rois=3, points=9):
-    found = out.write(-1, batch, points)
-    ROIS.points_in_boxes_gpu(boxes(batch, rois), floats(batch, points, 3), found)
-
-
 def points_in_boxes_cpu(out, rois=3, points=9):
     ROIS.points_in_boxes_cpu(boxes(rois), floats(points, 3), out.write(0, rois, points))
 
 
 def overlaps(out, first=3, second=4):
-    for function in ("boxes_overlap_bev_gpu", "boxes_iou_bev_gpu", "boxes_iou_bev_cpu"):
+    for function in ("boxes_iou_bev_gpu", "boxes_iou_bev_cpu"):
         BOXES.FUNCTIONS[function](boxes(first), boxes(second), out.floats(0, first, second))
     for function in (FUSION.boxes_overlap_bev_gpu, FUSION.boxes_iou_bev_gpu):
         function(floats(first, 5), floats(second, 5), out.floats(0, first, second))
@@ -101,23 +89,8 @@ def aligned_overlaps(out, rows=3):
 
 def nms(out, rows=3):
     keep = torch.zeros(rows, dtype=torch.int64)
-    for function in (BOXES.nms_gpu, BOXES.nms_normal_gpu):
-        out.returned(function(boxes(rows), keep, 0.5))
     for function in (FUSION.nms_gpu, FUSION.nms_normal_gpu):
         out.returned(function(floats(rows, 5), keep, 0.5, 0))
-
-
-def ball_query(out, batch=2, points=9, centers=3, samples=4):
-    idx = torch.zeros(batch, centers, samples, dtype=torch.int32)
-    arrays = floats(batch, centers, 3) + 9, floats(batch, points, 3), idx
-    BATCH["ball_query_wrapper"](batch, points, centers, 1.0, samples, *arrays)
-    out.append((idx, 0))
-
-
-def sampling(out, batch=2, POINTS=9, samples=3):
-    temp, idx = torch.full((batch, POINTS), 1e10), out.write(0, batch, samples)
-    arrays = floats(batch, POINTS, 3), temp, idx
-    BATCH["farthest_point_sampling_wrapper"](batch, POINTS, samples, *arrays)
 
 
 def sampling_of_pointnet2(out, batch=2, POINTS=9, samples=3):
@@ -128,13 +101,6 @@ def sampling_of_pointnet2(out, batch=2, POINTS=9, samples=3):
 def stacked_sampling(out, POINTS=9, samples=3):
     idx, arrays = out.write(0, samples), (floats(POINTS, 3), floats(POINTS), counts(POINTS, 2))
     STACK["stack_farthest_point_sampling_wrapper"](*arrays, idx, counts(samples, 2))
-
-
-def stacked_ball_query(out, points=9, centers=3, samples=4):
-    idx = out.write(None, centers, samples)
-    arrays = floats(centers, 3), counts(centers, 2), floats(points, 3), counts(points, 2), idx
-    STACK["ball_query_wrapper"](2, centers, 1.0, samples, *arrays)
-    out.append((idx[:, :1], -1))
 
 
 def voxel_query(out, queries=4, points=5, samples=3, z=2, y=2, x=2):
