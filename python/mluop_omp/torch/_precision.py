@@ -46,7 +46,7 @@ def _single(widest: torch.dtype) -> torch.dtype:
 
 
 def _element_type(tensors: Sequence[Tensor], rule: _Rule) -> torch.dtype:
-    return rule(functools.reduce(torch.promote_types, {tensor.dtype for tensor in tensors}))
+    return rule(functools.reduce(torch.promote_types, [tensor.dtype for tensor in tensors]))
 
 
 def dense(tensor: Tensor) -> Tensor:
