@@ -44,7 +44,7 @@ def packages(tmp_path, monkeypatch):
 def test_voxel_pooling(packages, package):
     extension = importlib.import_module(package).extension
     function = next(value for name, value in vars(extension).items() if name.endswith("_wrapper"))
-    geom_xyz, feats, voxel_num = cases.arguments("voxel_pooling")
+    geom_xyz, feats, voxel_num = cases.arguments("voxel_pooling", X=4, Y=3, Z=2)
     (B, N, C), (X, Y, _) = feats.shape, voxel_num
     output, pos_memo = torch.zeros(B, Y, X, C), torch.full((B, N, 3), -1, dtype=torch.int32)
     function(B, N, C, *torch.tensor(voxel_num), geom_xyz, feats, output, pos_memo)

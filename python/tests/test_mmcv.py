@@ -213,13 +213,12 @@ def test_knn():
 
 
 def test_both_orders_of_the_arguments_of_knn():
-    function = ext.knn_forward
     xyz, centers, k = cases.arguments("knn")
     numbers = 2, 20, 5, k
     for after in (True, False):
         idx, dist2 = torch.zeros(2, 5, k, dtype=torch.int32), torch.zeros(2, 5, k)
         tensors = xyz, centers, idx, dist2
-        function(*(tensors + numbers if after else numbers + tensors))
+        ext.knn_forward(*(tensors + numbers if after else numbers + tensors))
         expected_dist2, expected = mt.knn(xyz, centers, k)
         assert torch.equal(idx, expected) and torch.equal(dist2, expected_dist2)
 
@@ -408,6 +407,13 @@ def test_overlaps_of_boxes():
     assert ops.boxes_iou3d(first[:0], second).shape == (0, 1)
 
 
+def test_maxima_of_dynamic_scatter():
+    feats, coors, _ = cases.with_gradients("dynamic_scatter")
+    (actual, _), (expected, *_) = scattered(feats, coors, "max"), mt.dynamic_scatter(feats, coors)
+    assert torch.equal(actual, expected)
+    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
 def test_dynamic_scatter_in_double():
     feats = torch.tensor([[16777217.0], [1.0]], dtype=torch.float64)
     coors = torch.zeros(2, 3, dtype=torch.int64)
@@ -575,17 +581,6 @@ def test_the_inverse_convolution_is_the_transpose(pad):
     assert torch.equal(up.indices, input.indices)
     (up.features * input.features.detach()).sum().backward()
     torch.testing.assert_close(y.grad, features.detach(), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
-def test_convolution_of_lower_precision(dtype):
-    torch.manual_seed(0)
-    module = ops.SubMConv3d(4, 6, 3, bias=False)
-    input = sparse_input(cases.floats(20, 4))
-    expected = module(input).features
-    found = module.to(dtype)(sparse_input(cases.floats(20, 4).to(dtype))).features
-    assert found.dtype is dtype
-    torch.testing.assert_close(found.float(), expected, rtol=1e-2, atol=1e-2)
 
 
 def test_functions_without_kernel_say_so():
