@@ -29,6 +29,8 @@ from mluop_omp.torch._precision import at_least_float32, dense, widened
 Function = Callable[..., Any]
 # Converts tensors of floating-point numbers: a function of torch/_precision.py.
 Conversion = Callable[..., "list[Tensor]"]
+# Every conversion keeps tensors that have one of these types in common, also under autocast.
+_KEPT = {torch.float32, torch.float64}
 
 
 class Args(types.SimpleNamespace):
@@ -140,15 +142,16 @@ def write_kept(nms: Any, boxes: Tensor, keep: Tensor, *arguments: Any) -> int:
 
 def _converted(arguments: Sequence[Any], conversion: Conversion) -> tuple[torch.dtype, list[Any]]:
     """Returns the element type in which an operator computes, and its arguments."""
-    converted, numbers = list(arguments), []
+    converted, numbers, dtypes = list(arguments), [], set()
     for place, each in enumerate(arguments):
         if isinstance(each, Tensor):
+            converted[place] = dense(each)
             if each.is_floating_point():
                 numbers.append(place)
-            else:
-                converted[place] = dense(each)
+                dtypes.add(each.dtype)
     if not numbers:
         return torch.int32, converted
-    for place, each in zip(numbers, conversion(*[arguments[place] for place in numbers])):
-        converted[place] = each
+    if len(dtypes) > 1 or not dtypes <= _KEPT:
+        for place, each in zip(numbers, conversion(*[arguments[place] for place in numbers])):
+            converted[place] = each
     return converted[numbers[0]].dtype, converted
