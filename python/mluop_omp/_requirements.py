@@ -23,7 +23,6 @@ LIBRARIES = {
         "mmcv", "mmcv", ("torch>=2.8", "mmcv-lite==2.1.0", "mmengine==0.10.7", "setuptools<82")
     ),
     "spconv": Library("spconv", "spconv", ("torch>=2.8", "spconv==2.3.8")),
-    "matplotlib": Library("matplotlib", "html", ("matplotlib",)),
 }
 
 

@@ -8,7 +8,6 @@ import os
 import sys
 from typing import Any
 
-from mluop_omp import _requirements
 from mluop_omp.golden import _output, _progress
 from mluop_omp.golden._text import printable
 from mluop_omp.golden.comparison import Comparison, _files, compare
@@ -87,7 +86,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--html",
         metavar="FILE",
-        help="write a page with drawings of the tensors that differ; requires matplotlib",
+        help="write a page with drawings of the tensors that differ",
     )
     parser.set_defaults(run=run)
 
@@ -108,10 +107,6 @@ def _only(value: Any, other: Any) -> Any:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
-    if arguments.html is not None:
-        message = _requirements.missing("matplotlib")
-        if message is not None:
-            raise ValueError(f"--html: {message}")
     with _progress.shown():
         result = _compare(arguments)
         _print(printable(str(result)))

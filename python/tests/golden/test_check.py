@@ -570,7 +570,6 @@ def test_failures_of_a_site_keep_the_tensors_of_one(device, tmp_path):
     kept = [call.differences["output"]._operands is not None for call in report.failures]
     assert kept == [True] * 3 + [False] * 6
     assert str(report.failures[0]).splitlines()[1:] == str(report.failures[3]).splitlines()[1:]
-    pytest.importorskip("matplotlib")
     report.failures[0].differences["output"].html(tmp_path / "page.html")
     assert "Elements by distance" in (tmp_path / "page.html").read_text()
 

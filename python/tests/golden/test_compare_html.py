@@ -16,13 +16,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib", reason="requires matplotlib")
-
-from mluop_omp import SparseSites, _requirements, compare  # noqa: E402
-from mluop_omp.golden import _progress  # noqa: E402
-from mluop_omp.golden.comparison._errors import Measure  # noqa: E402
-from mluop_omp.golden.comparison._values import Tensor, convert  # noqa: E402
-from mluop_omp.golden.comparison.page import _elements, _plan  # noqa: E402
+from mluop_omp import SparseSites, compare
+from mluop_omp.golden import _progress
+from mluop_omp.golden.comparison._errors import Measure
+from mluop_omp.golden.comparison._values import Tensor, convert
+from mluop_omp.golden.comparison.page import _elements, _plan
 
 MEASURE = Measure(1.3e-6, 1e-5)
 LINKS = ("href", "src", "xlink:href", "action", "data", "srcset")
@@ -36,16 +34,15 @@ class Page(html.parser.HTMLParser):
         self.tags, self.captions, self.text, self.report, self.open = [], [], [], "", []
         self.source = path.read_text(encoding="utf-8")
         self.feed(self.source)
-        assert not self.open
-        style = re.findall(r"url\(([^)]*)\)|@import", self.source)
-        assert all(each.startswith("#") for each in style)
+        assert not self.open and "script" not in self.tags
+        assert not re.search(r"url\(|@import", self.source)
         assert len(self.source) < 3_000_000
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         for name, value in attributes:
             assert not name.startswith("on")
-            assert name not in LINKS or value.startswith(("#", "data:image/png;base64,")), value
+            assert name not in LINKS or value.startswith("data:image/png;base64,"), value
         if tag not in ("meta", "br"):
             self.open.append(tag)
 
@@ -57,7 +54,7 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text.append(data)
+        self.text.append(data.strip())
         if self.open[-1:] == ["figcaption"]:
             self.captions.append(data)
         if self.open[-1:] == ["pre"]:
@@ -68,8 +65,7 @@ def page_of(result, path) -> Page:
     result.html(path)
     page = Page(path)
     assert page.report == str(result)
-    assert page.tags.count("svg") == page.tags.count("figure") == len(page.captions)
-    assert "script" not in page.tags
+    assert page.tags.count("svg") >= page.tags.count("figure") == len(page.captions)
     return page
 
 
@@ -83,8 +79,9 @@ def test_a_channel_has_a_map(tmp_path, normal):
         "Wrong elements along each dimension",
         "Elements by distance",
     ]
-    assert {"h", "w", "absolute error", "no wrong element"} <= set(page.text)
-    assert page.source.count("data:image/png") >= 1
+    assert {"h", "w", "no wrong element"} <= set(page.text)
+    assert any(" absolute error" in text for text in page.text)
+    assert page.source.count("data:image/png") == 1
 
 
 @pytest.mark.parametrize(
@@ -125,46 +122,46 @@ def test_rows_have_the_errors_of_the_definition(shape, rng, normal):
 
 # The shape, the axes, and the dimensions of the map.
 MAPS = [
-    ((7,), None, (None, 0)),
-    ((5, 3), None, (0, 1)),
-    ((2, 5, 3), None, (1, 2)),
-    ((2, 5, 3, 4), "nchw", (2, 3)),
-    ((2, 5, 3, 4), "nhwc", (1, 2)),
-    ((2, 3, 4, 5, 6), "ndhwc", (2, 3)),
-    ((3, 4, 5), "abc", (1, 2)),
-    ((600, 500), None, (0, 1)),
-    ((300_000,), None, (None, 0)),
-    ((2, 3, 1, 70_000), None, (2, 3)),
+    ((7,), None, ["dim 0"]),
+    ((5, 3), None, ["dim 0", "dim 1"]),
+    ((2, 5, 3), None, ["dim 1", "dim 2"]),
+    ((2, 5, 3, 4), "nchw", "hw"),
+    ((2, 5, 3, 4), "nhwc", "hw"),
+    ((2, 3, 4, 5, 6), "ndhwc", "hw"),
+    ((3, 4, 5), "abc", "bc"),
+    ((600, 500), None, ["dim 0", "dim 1"]),
+    ((300_000,), None, ["dim 0"]),
+    ((2, 3, 1, 70_000), None, ["dim 2", "dim 3"]),
 ]
 
 
-@pytest.mark.parametrize("shape, axes, dims", MAPS)
-def test_maps_and_counts_are_those_of_the_definition(shape, axes, dims, rng, normal):
+@pytest.mark.parametrize("shape, axes, drawn", MAPS)
+def test_maps_and_counts_are_those_of_the_definition(shape, axes, drawn, rng, normal):
     expected, found = normal(*shape), normal(*shape)
     found = np.where(rng.random(shape) < 0.3, found, expected)
     found.reshape(-1)[rng.integers(0, found.size, 2)] = np.nan, np.inf
     error = definition(found, expected)
     error[~np.isfinite(found)] = np.inf
-    maps, counts = _elements.examine(convert(found), convert(expected), MEASURE, axes)
-    assert (maps[0].rows, maps[0].columns) == dims
+    pair = convert(found), convert(expected)
+    maps, counts = _elements.examine(*pair, MEASURE, axes, "wrong")
+    names = axes or [f"dim {dim}" for dim in range(len(shape))]
     for each in maps:
-        part, kept = error, [dim for dim in dims if dim is not None]
-        if each.fixed is not None:
-            dim, index = each.fixed
+        assert [name for name in each.axes if name] == list(drawn)
+        part, at = error, re.search(r" at (.+) = (\d+)", each.caption)
+        if at:
+            dim, index = names.index(at[1]), int(at[2])
             part = np.zeros(shape)
-            at = (slice(None),) * dim + (index,)
-            part[at] = error[at]
-        plane = part.max(axis=tuple(d for d in range(len(shape)) if d not in kept))
-        plane = plane.reshape(each.extents)
+            np.moveaxis(part, dim, 0)[index] = np.moveaxis(error, dim, 0)[index]
+        plane = part.max(axis=tuple(d for d, name in enumerate(names) if name not in drawn))
+        plane = np.atleast_2d(plane)
         for axis, step in enumerate(each.steps):
             plane = np.maximum.reduceat(plane, np.arange(0, plane.shape[axis], step), axis=axis)
         np.testing.assert_array_equal(each.errors, plane)
         assert max(plane.shape) <= _elements.MAX_CELLS
-    drawn = [dim for dim in range(len(shape)) if shape[dim] > 1]
-    assert len(counts) == len(drawn)
-    for each, dim in zip(counts, drawn):
-        others = tuple(d for d in range(len(shape)) if d != dim)
-        wrong = (error > 0).sum(axis=others)
+    dims = [dim for dim in range(len(shape)) if shape[dim] > 1]
+    assert [each.name for each in counts] == [names[dim] for dim in dims]
+    for each, dim in zip(counts, dims):
+        wrong = (error > 0).sum(axis=tuple(d for d in range(len(shape)) if d != dim))
         edges = np.arange(0, shape[dim], each.step)
         np.testing.assert_array_equal(each.wrong, np.add.reduceat(wrong, edges))
 
@@ -175,8 +172,8 @@ def test_a_single_element_stays_visible(dtype, tmp_path):
     found, expected = np.zeros((3, 1000, 1100), bits), np.zeros((3, 1000, 1100), bits)
     found[1, 997, 1] = 1 if dtype != "bfloat16" else 0x3F80
     pair = Tensor(found, dtype), Tensor(expected, dtype)
-    (each,), _ = _elements.examine(*pair, MEASURE, None)
-    assert each.fixed == (0, 1)
+    (each,), _ = _elements.examine(*pair, MEASURE, None, "wrong")
+    assert " at dim 0 = 1" in each.caption
     assert np.argwhere(each.errors).tolist() == [[997 // each.steps[0], 0]]
     assert each.errors.max() == 1
     page_of(compare(*pair), tmp_path / "page.html")
@@ -190,7 +187,7 @@ def test_memory_is_bounded(tmp_path):
         arrays.append(np.memmap(tmp_path / name, np.float32, "r+", shape=(4, 4, 1024, 1024)))
     arrays[0][3, 2, 1000, 7] = 1
     tracemalloc.start()
-    maps, _ = _elements.examine(*map(convert, arrays), MEASURE, None)
+    maps, _ = _elements.examine(*map(convert, arrays), MEASURE, None, "wrong")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 32 << 20 and np.count_nonzero(maps[0].errors) == 1
@@ -211,18 +208,19 @@ def sparse_pair(rng, normal):
 
 def test_sites_from_above(tmp_path, sparse_pair):
     found, expected, sites = sparse_pair
-    data = _plan.examine(convert(found), convert(expected), MEASURE)
+    maps, counts, omitted = _plan.examine(convert(found), convert(expected), MEASURE)
     parts = {"wrong": sites[:30], "right": sites[30:195]}
     parts.update(missing=sites[195:200], extra=sites[200:])
-    for plan in data.plans:
-        assert plan.axes == (2, 3) and plan.step == 1
-        masks = (plan.errors > 0, plan.right, plan.missing, plan.extra)
-        for mask, kind in zip(masks, ("wrong", "right", "missing", "extra")):
-            chosen = parts[kind][parts[kind][:, 0] == plan.batch]
-            cells = np.unique(chosen[:, 2:] - plan.starts, axis=0)
+    assert omitted == 0
+    for batch, each in enumerate(maps):
+        assert each.axes == ("column 2 of the indices", "column 3 of the indices")
+        np.testing.assert_array_equal(each.masks["wrong"], each.errors > 0)
+        for kind, mask in each.masks.items():
+            chosen = parts[kind][parts[kind][:, 0] == batch]
+            cells = np.unique(chosen[:, 2:] - each.starts, axis=0)
             np.testing.assert_array_equal(np.argwhere(mask), cells)
-            assert plan.sites[kind] == len(chosen)
-    counted = {each.name: each.wrong for each in data.counts}
+            assert each.sites[kind] == len(chosen)
+    counted = {each.name: each.wrong for each in counts}
     assert counted["channel"].tolist() == [0, 0, 30, 0]
     differing = sites[np.r_[0:30, 195:203]]
     assert counted["column 1"].tolist() == np.bincount(differing[:, 1], minlength=5).tolist()
@@ -243,8 +241,9 @@ def test_a_sparse_and_a_dense_tensor(tmp_path, sparse_pair):
     b, z, y, x = sites[200]
     dense[b, 3, z, y, x] = 1
     for pair, side in (((dense, expected), "extra"), ((expected, dense), "missing")):
-        (plan,) = _plan.examine(*map(convert, pair), MEASURE).plans
-        assert plan.batch == b and plan.sites[side] == 1 and plan.sites["wrong"] == 0
+        (each,), _, _ = _plan.examine(*map(convert, pair), MEASURE)
+        assert each.caption == f"Sites of batch {b} from above"
+        assert each.sites[side] == 1 and each.sites["wrong"] == 0
         page_of(compare(*pair), tmp_path / "page.html")
 
 
@@ -296,19 +295,13 @@ def test_after_the_comparison(tmp_path):
     assert "_operands" not in str(result.to_dict())
 
 
-def test_command(tmp_path, command, monkeypatch):
+def test_command(tmp_path, command):
     np.save(tmp_path / "a.npy", np.ones((4, 4)))
     np.save(tmp_path / "b.npy", np.eye(4))
     arguments = tmp_path / "a.npy", tmp_path / "b.npy", "--html"
     assert command(*arguments, tmp_path / "page.html")[0] == 1
     assert len(Page(tmp_path / "page.html").captions) == 3
     assert "none" in command(*arguments, tmp_path / "none" / "page.html")[2]
-    monkeypatch.setattr(_requirements, "find_spec", lambda name: None)
-    message = "matplotlib is not installed: pip install matplotlib"
-    assert message in command(*arguments, tmp_path / "other.html")[2]
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        compare(1.0, 2.0).html(tmp_path / "other.html")
-    assert not (tmp_path / "other.html").exists()
 
 
 def test_runs(tmp_path):
@@ -357,8 +350,7 @@ def chromium() -> str | None:
 @pytest.mark.skipif(chromium() is None, reason="requires Chromium")
 def test_screenshot(tmp_path, normal):
     """The page as a browser draws it: in both color schemes, figures within the page."""
-    from matplotlib.image import imread
-
+    imread = pytest.importorskip("matplotlib.image", reason="requires matplotlib").imread
     expected = normal(1, 4, 32, 32)
     found = expected.copy()
     found[0, 2, 8:16, 8:16] += 1

@@ -6,6 +6,7 @@ The library counts wrong elements by the same rule but does not return their pos
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -35,15 +36,6 @@ class Measure:
         bits = {judgment.name for judgment in comparison.criteria} == {"bits"}
         return cls(comparison.rtol, comparison.atol, bits)
 
-    def right(self, found: Tensor, expected: Tensor) -> np.ndarray:
-        e, b = found.numbers(), expected.numbers()
-        if self.bits:
-            right = right_elements(e, b)
-            if not (found.is_integer() or expected.is_integer()):
-                right &= (np.signbit(e) == np.signbit(b)) | np.isnan(e)
-            return right
-        return right_elements(e, b, tolerated(b, self.rtol, self.atol))
-
     def errors(self, found: Tensor, expected: Tensor) -> np.ndarray:
         """Returns |found - expected| at wrong elements and 0 elsewhere.
 
@@ -52,13 +44,13 @@ class Measure:
         is_same = not self.bits and found.dtype == expected.dtype
         if is_same and (found.array == expected.array).all():
             return np.zeros(found.shape)
-        right = self.right(found, expected)
-        if right.all():
-            return np.zeros(right.shape)
-        e, b = (tensor.numbers().astype(np.float64, copy=False) for tensor in (found, expected))
+        e, b = found.numbers(), expected.numbers()
+        right = right_elements(e, b, 0 if self.bits else tolerated(b, self.rtol, self.atol))
+        if self.bits and not (found.is_integer() or expected.is_integer()):
+            right &= (np.signbit(e) == np.signbit(b)) | np.isnan(e)
         with np.errstate(invalid="ignore", over="ignore"):
-            error = np.abs(e - b)
-        error[error != error] = math.inf
+            error = np.abs(e.astype(np.float64, copy=False) - b.astype(np.float64, copy=False))
+        error[np.isnan(error)] = math.inf
         return np.where(right, 0.0, np.maximum(error, _LEAST))
 
     def row_errors(self, found: Tensor, expected: Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -68,22 +60,19 @@ class Measure:
         """
         shape = (found.shape[0], math.prod(found.shape[1:]))
         largest, wrong = np.zeros(shape[0]), np.zeros(shape[1], np.int64)
-        pair = [tensor.with_array(tensor.array.reshape(shape)) for tensor in (found, expected)]
-        for block in track(blocks(shape), "comparing"):
-            # Several whole rows, or a part of one row.
-            rows, columns = (*block, slice(None))[:2]
-            error = self.errors(*(tensor.with_array(tensor.array[block]) for tensor in pair))
-            largest[rows] = np.maximum(largest[rows], error.max(axis=-1))
-            wrong[columns] += np.count_nonzero(np.atleast_2d(error), axis=0)
+        found, expected = found.reshape(shape), expected.reshape(shape)
+        for rows, columns in track(blocks(shape), "comparing"):
+            error = self.errors(found[rows, columns], expected[rows, columns])
+            largest[rows] = np.maximum(largest[rows], error.max(axis=1))
+            wrong[columns] += np.count_nonzero(error, axis=0)
         return largest, wrong
 
 
-def blocks(shape: tuple[int, ...]) -> list[tuple[int | slice, ...]]:
-    """Returns indices of the parts of a tensor: integers, then a range, then whole dimensions."""
-    if 0 in shape or not shape:
+def blocks(shape: tuple[int, ...]) -> list[tuple[slice, ...]]:
+    """Returns the parts of a tensor as ranges along its dimensions, in the order of elements."""
+    if 0 in shape:
         return []
     inner = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    dim = next(dim for dim, size in enumerate(inner) if size <= _BLOCK)
-    extent, step = shape[dim], max(1, _BLOCK // inner[dim])
-    ranges = [slice(start, min(start + step, extent)) for start in range(0, extent, step)]
-    return [(*outer, each) for outer in np.ndindex(*shape[:dim]) for each in ranges]
+    steps = [max(1, min(extent, _BLOCK // size)) for extent, size in zip(shape, inner)]
+    starts = itertools.product(*map(range, itertools.repeat(0), shape, steps))
+    return [tuple(slice(k, k + step) for k, step in zip(each, steps)) for each in starts]

@@ -44,8 +44,8 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
 _COMPARISONS: dict[tuple[type, type], Callable[[Any, Any, Options], Comparison]] = {
     (Tensor, Tensor): _tensors.compare_dense,
     (Sparse, Sparse): _tensors.compare_sparse,
-    (Sparse, Tensor): _tensors.compare_with_dense,
-    (Tensor, Sparse): _tensors.compare_with_dense,
+    (Sparse, Tensor): _tensors.compare_sparse,
+    (Tensor, Sparse): _tensors.compare_sparse,
 }
 
 

@@ -62,7 +62,6 @@ class Comparison(Outcome):
         refers to them while it exists.
 
         Raises:
-            ImportError: matplotlib is not installed.
             OSError: the file cannot be written.
         """
         from mluop_omp.golden.comparison import page

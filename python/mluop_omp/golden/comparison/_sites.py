@@ -1,4 +1,4 @@
-"""Joins the rows of two sparse tensors by site, and finds transformations that make sites match.
+"""Matches the rows of two sparse tensors, or of a sparse and a dense one, by site.
 
 A site is a row of integers: the batch, then a coordinate for each axis.
 """
@@ -6,18 +6,117 @@ A site is a row of integers: the batch, then a coordinate for each axis.
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from mluop_omp.golden.comparison._data import SiteMapping
+from mluop_omp.golden.comparison._values import Sparse, Tensor
 
 _INT64_MAX = 2**63 - 1
-# Rows of found on which each mapping is tried; the best mapping is counted on all rows.
-_SAMPLE = 1024
 # Fewer wrong sites may share a coordinate by chance.
 _MIN_LOCATED = 8
+# Elements that are searched at a time.
+_BLOCK = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Match:
+    """Two tensors at their common sites.
+
+    Attributes:
+        found, expected: the values at the common sites.
+        rows: the rows of these sites in expected, or in found if expected is dense.
+        sites: their coordinates.
+        others: coordinates of further rows, by attribute of `SiteReport`.
+        same_order: whether common rows are in the same order.
+        dense: the dense one of the two tensors, as [N, C, ...].
+    """
+
+    found: Tensor
+    expected: Tensor
+    rows: np.ndarray
+    sites: np.ndarray
+    others: dict[str, np.ndarray]
+    same_order: bool = True
+    dense: Tensor | None = None
+
+
+def match(found: Sparse | Tensor, expected: Sparse | Tensor) -> Match:
+    """Matches two sparse tensors, or a sparse and a dense one. Raises ValueError by the shapes."""
+    if isinstance(found, Tensor):
+        return _match_dense(expected, found, "expected", "found")
+    if isinstance(expected, Tensor):
+        return _match_dense(found, expected, "found", "expected")
+    if found.indices.shape[1] != expected.indices.shape[1]:
+        raise ValueError(
+            f"numbers of columns of the indices differ: found {found.indices.shape[1]}, expected "
+            f"{expected.indices.shape[1]}"
+        )
+    if found.features.shape[1:] != expected.features.shape[1:]:
+        raise ValueError(
+            f"channels differ: found has features {list(found.features.shape)}, expected has "
+            f"{list(expected.features.shape)}"
+        )
+    rows, others = join(found.indices, expected.indices)
+    return Match(
+        found.features.rows(rows[0]),
+        expected.features.rows(rows[1]),
+        rows[1],
+        expected.indices[rows[1]],
+        {
+            name: (found if name.endswith("found") else expected).indices[each]
+            for name, each in others.items()
+        },
+        same_order=bool((rows[0][1:] > rows[0][:-1]).all()),
+    )
+
+
+def _match_dense(sparse: Sparse, dense: Tensor, side: str, other: str) -> Match:
+    """side, other: which of found and expected is sparse, and which is dense."""
+    features = sparse.features
+    if len(features.shape) == 1 and dense.shape:
+        # A tensor without channels, such as a COO tensor of PyTorch.
+        features, dense = features[:, None], dense[:, None]
+    channels, columns = features.shape[1:], sparse.indices.shape[1]
+    if len(dense.shape) != columns + 1 or (dense.shape[1],) != channels:
+        text = Sparse(features, sparse.indices, sparse.extents)
+        raise ValueError(
+            f"the shape of {other} is {list(dense.shape)}, expected [batches, "
+            f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {text}"
+        )
+    outside = out_of_range(sparse.indices, (dense.shape[0], *dense.shape[2:]))
+    rows = np.delete(np.arange(len(sparse.indices)), outside)
+    sites = sparse.indices[rows]
+    gathered = dense[(sites[:, 0], slice(None), *sites[:, 1:].T)]
+    pair = {side: features.rows(rows), other: gathered}
+    keys = linear_keys(sparse.indices)
+    order = np.argsort(keys, kind="stable")
+    repeated = np.sort(order[occurrences(keys[order]) > 0])
+    others = {f"only_{side}": outside, f"repeated_{side}": repeated}
+    others = {name: sparse.indices[each] for name, each in others.items()}
+    return Match(pair["found"], pair["expected"], rows, sites, others, dense=dense)
+
+
+def nonzero_elsewhere(dense: Tensor, sites: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yields each batch and channel with a mask of its nonzero elements outside the sites."""
+    for batch in range(dense.shape[0]):
+        at_sites = tuple(sites[sites[:, 0] == batch, 1:].T)
+        for channel in range(dense.shape[1]):
+            plane = dense.array[batch, channel]
+            # bfloat16 is held as bits: mask the sign.
+            is_nonzero = (plane & 0x7FFF if dense.dtype == "bfloat16" else plane) != 0
+            is_nonzero[at_sites] = False
+            yield batch, channel, is_nonzero
+
+
+def first_true(values: np.ndarray, count: int) -> np.ndarray:
+    """Returns the positions [n, dims] of the first true values, n <= count."""
+    flat, found = values.reshape(-1), np.zeros(0, np.int64)
+    for start in range(0, len(flat), _BLOCK):
+        found = np.append(found, start + np.flatnonzero(flat[start : start + _BLOCK]))
+        if len(found) >= count:
+            break
+    return np.stack(np.unravel_index(found[:count], values.shape), axis=1)
 
 
 def linear_keys(indices: np.ndarray) -> np.ndarray:
@@ -44,49 +143,40 @@ def linear_keys(indices: np.ndarray) -> np.ndarray:
 
 def occurrences(ordered: np.ndarray) -> np.ndarray:
     """Returns for each of the ascending keys the number of equal keys before it."""
-    positions = np.arange(len(ordered))
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return positions - np.maximum.accumulate(np.where(is_first, positions, 0))
+    return np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
 
 
-def repeated_rows(indices: np.ndarray) -> np.ndarray:
-    """Returns the rows whose site an earlier row has."""
-    keys = linear_keys(indices)
-    order = np.argsort(keys, kind="stable")
-    return np.sort(order[occurrences(keys[order]) > 0])
-
-
-class Join:
-    """The rows of two lists of sites, joined by coordinate.
+def join(
+    found: np.ndarray, expected: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, np.ndarray]]:
+    """Joins two lists of sites by coordinate.
 
     The k-th row at a site of found is joined with the k-th row at that site of expected.
 
-    Attributes:
-        found, expected: the joined rows, in the order of expected.
-        only_found, only_expected: the rows that are not joined.
-        repeated_found, repeated_expected: rows whose site an earlier row has.
+    Returns:
+        The joined rows of found and of expected, in the order of expected; and by attribute of
+        `SiteReport`, the rows that are not joined, and those whose site an earlier row has.
     """
-
-    def __init__(self, found: np.ndarray, expected: np.ndarray) -> None:
-        keys = linear_keys(np.concatenate([found, expected]))
-        keys_found, keys_expected = keys[: len(found)], keys[len(found) :]
-        order_found = np.argsort(keys_found, kind="stable")
-        order_expected = np.argsort(keys_expected, kind="stable")
-        keys_found, keys_expected = keys_found[order_found], keys_expected[order_expected]
-        repeats = occurrences(keys_found)
-        position = np.searchsorted(keys_expected, keys_found) + repeats
-        is_common = position < len(expected)
-        is_common[is_common] = keys_expected[position[is_common]] == keys_found[is_common]
-        # The row of found for each row of expected, or -1.
-        rows = np.full(len(expected), -1)
-        rows[order_expected[position[is_common]]] = order_found[is_common]
-        self.expected = np.flatnonzero(rows >= 0)
-        self.found = rows[self.expected]
-        self.only_expected = np.flatnonzero(rows < 0)
-        self.only_found = np.sort(order_found[~is_common])
-        self.repeated_found = np.sort(order_found[repeats > 0])
-        self.repeated_expected = np.sort(order_expected[occurrences(keys_expected) > 0])
+    keys = linear_keys(np.concatenate([found, expected]))
+    keys_found, keys_expected = keys[: len(found)], keys[len(found) :]
+    order_found = np.argsort(keys_found, kind="stable")
+    order_expected = np.argsort(keys_expected, kind="stable")
+    keys_found, keys_expected = keys_found[order_found], keys_expected[order_expected]
+    repeats = occurrences(keys_found)
+    position = np.searchsorted(keys_expected, keys_found) + repeats
+    is_common = position < len(expected)
+    is_common[is_common] = keys_expected[position[is_common]] == keys_found[is_common]
+    # The row of found for each row of expected, or -1.
+    rows = np.full(len(expected), -1)
+    rows[order_expected[position[is_common]]] = order_found[is_common]
+    others = {
+        "only_found": order_found[~is_common],
+        "repeated_found": order_found[repeats > 0],
+        "only_expected": np.flatnonzero(rows < 0),
+        "repeated_expected": order_expected[occurrences(keys_expected) > 0],
+    }
+    others = {name: np.sort(each) for name, each in others.items()}
+    return (rows[rows >= 0], np.flatnonzero(rows >= 0)), others
 
 
 def out_of_range(indices: np.ndarray, extents: tuple[int | None, ...]) -> np.ndarray:
@@ -96,92 +186,6 @@ def out_of_range(indices: np.ndarray, extents: tuple[int | None, ...]) -> np.nda
         if extent is not None:
             is_outside |= (column < 0) | (column >= extent)
     return np.flatnonzero(is_outside)
-
-
-class _Lookup:
-    """Counts rows that are among given sites."""
-
-    def __init__(self, sites: np.ndarray) -> None:
-        self.low, self.high = sites.min(axis=0), sites.max(axis=0)
-        extents = [int(high) - int(low) + 1 for low, high in zip(self.low, self.high)]
-        self.is_possible = math.prod(extents) < _INT64_MAX
-        self.extents = extents
-        self.keys = np.unique(self._keys(sites)) if self.is_possible else None
-
-    def _keys(self, rows: np.ndarray) -> np.ndarray:
-        keys = np.zeros(len(rows), np.int64)
-        for column, low, extent in zip(rows.T, self.low, self.extents):
-            keys = keys * extent + (column - low)
-        return keys
-
-    def count(self, rows: np.ndarray) -> int:
-        inside = ((rows >= self.low) & (rows <= self.high)).all(axis=1)
-        keys = self._keys(rows[inside])
-        position = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return int((self.keys[position] == keys).sum())
-
-
-def apply(mapping: SiteMapping, indices: np.ndarray) -> np.ndarray:
-    """Returns the sites of found in the coordinates of expected."""
-    mapped = indices[:, mapping.columns].copy()
-    mapped[:, 1:] = mapped[:, 1:] * mapping.multiply // mapping.divide + np.array(mapping.offset)
-    return mapped
-
-
-def _mappings(columns: int) -> list[SiteMapping]:
-    """Returns the mappings to try, the simplest first."""
-    axes = columns - 1
-    orders = [
-        (batch, *order)
-        for batch in (0, axes)
-        for order in itertools.permutations([c for c in range(columns) if c != batch])
-    ]
-    factors = [(1, 1), *((1, factor) for factor in (2, 4, 8)), *((f, 1) for f in (2, 4, 8))]
-    offsets = [(0,) * axes, (-1,) * axes, (1,) * axes]
-    if axes > 1:
-        for axis, step in itertools.product(range(axes), (-1, 1)):
-            offsets.append(tuple(step * (each == axis) for each in range(axes)))
-
-    def changes(mapping: SiteMapping) -> int:
-        is_permuted = mapping.columns != tuple(range(columns))
-        is_scaled = mapping.multiply * mapping.divide != 1
-        return is_permuted + is_scaled + any(mapping.offset)
-
-    tried = [
-        SiteMapping(order, *factor, offset)
-        for offset, factor, order in itertools.product(offsets, factors, orders)
-    ]
-    # The first one changes nothing.
-    return sorted(tried, key=changes)[1:]
-
-
-def propose_mapping(found: np.ndarray, expected: np.ndarray, common: int) -> SiteMapping | None:
-    """Returns the mapping with the most matches; None if these are under half or at most `common`.
-
-    Mappings combine a permutation of the axes, the batch in the last column, a factor of 2, 4 or 8,
-    and an offset of 1.
-    """
-    fewest = min(len(found), len(expected))
-    # More columns have too many permutations; larger coordinates would overflow when multiplied.
-    if fewest == 0 or found.shape[1] > 5 or found.min() < -(2**59) or found.max() > 2**59:
-        return None
-    lookup = _Lookup(expected)
-    if not lookup.is_possible:
-        return None
-    rows = np.linspace(0, len(found) - 1, min(len(found), _SAMPLE)).astype(np.int64)
-    sample = found[rows]
-    best, most = None, lookup.count(sample)
-    for mapping in _mappings(found.shape[1]):
-        matches = lookup.count(apply(mapping, sample))
-        if matches > most:
-            best, most = mapping, matches
-    if best is None:
-        return None
-    # Several sites of found may map to one site, so count joined rows.
-    matches = len(Join(apply(best, found), expected).found)
-    if 2 * matches < fewest or matches <= common:
-        return None
-    return dataclasses.replace(best, matches=matches)
 
 
 def location(indices: np.ndarray, is_wrong: np.ndarray) -> list[str]:

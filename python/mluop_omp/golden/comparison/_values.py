@@ -34,14 +34,16 @@ class Tensor:
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
 
-    def with_array(self, array: np.ndarray) -> Tensor:
-        return Tensor(array, self.dtype)
+    def __getitem__(self, index: Any) -> Tensor:
+        return Tensor(self.array[index], self.dtype)
+
+    def reshape(self, shape: tuple[int, ...]) -> Tensor:
+        return Tensor(self.array.reshape(shape), self.dtype)
 
     def rows(self, rows: np.ndarray) -> Tensor:
         """Returns a copy of rows, or the tensor itself if they are all rows in order."""
-        if len(rows) == self.shape[0] and (rows == np.arange(len(rows))).all():
-            return self
-        return self.with_array(self.array[rows])
+        is_whole = len(rows) == self.shape[0] and (rows == np.arange(len(rows))).all()
+        return self if is_whole else self[rows]
 
     def numbers(self) -> np.ndarray:
         """Returns the elements as NumPy numbers: integers unchanged, all others as float64."""

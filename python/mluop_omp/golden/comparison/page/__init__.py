@@ -6,13 +6,10 @@ is the page.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Callable, Optional
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from mluop_omp import _requirements
 from mluop_omp._library import MluOpError
 from mluop_omp.golden import _output
 from mluop_omp.golden._progress import track
@@ -22,13 +19,11 @@ from mluop_omp.golden.comparison._errors import Measure
 from mluop_omp.golden.comparison._report import verdict_of
 from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 from mluop_omp.golden.comparison.page import _elements, _figures, _plan, _template
-from mluop_omp.golden.comparison.page._elements import Counts, Map
+from mluop_omp.golden.comparison.page._elements import Counts
 
 # Largest numbers of tensors that are drawn and of lines of text.
 _MAX_PARTS = 8
 _MAX_LINES = 2000
-# A caption and the function that draws its figure, or None for text alone.
-_Drawing = tuple[str, Optional[Callable[[], Any]]]
 
 
 def parts_of(comparison: Outcome, name: str = "") -> Iterator[tuple[str, Outcome]]:
@@ -42,48 +37,44 @@ def parts_of(comparison: Outcome, name: str = "") -> Iterator[tuple[str, Outcome
 def write(path: str | os.PathLike[str], result: Any, parts: Iterable[tuple[str, Outcome]]) -> None:
     """Writes the report of a comparison of tensors or of runs, and draws the first parts.
 
-    Raises ImportError without matplotlib, OSError if the file cannot be written.
+    Raises OSError if the file cannot be written.
     """
-    _requirements.require("matplotlib")
-    listed, numbers = list(parts), itertools.count()
+    listed, sections = list(parts), []
     drawn = listed[:_MAX_PARTS]
-    sections = []
     for name, comparison in track(drawn, "drawing") if len(drawn) > 1 else drawn:
-        figures = _rendered(comparison, numbers)
         verdict = printable(verdict_of(comparison))
-        sections.append(_template.section(printable(name), verdict, figures))
+        sections.append(_template.section(printable(name), verdict, _figures_of(comparison)))
     lines = printable(str(result)).splitlines()
     more = len(lines) - _MAX_LINES
     if more > 0:
         lines[_MAX_LINES:] = [f"... {more} more lines"]
     omitted = len(listed) - len(sections)
-    page = _template.page(bool(result.equal), lines, sections, omitted)
-    _output.write_text(path, page)
+    _output.write_text(path, _template.page(bool(result.equal), lines, sections, omitted))
 
 
-def _rendered(comparison: Outcome, numbers: Iterator[int]) -> list[tuple[str, str | None]]:
-    """Returns captions and figures. numbers: make the ids of the figures distinct."""
-    rendered, message = [], ""
+def _figures_of(comparison: Outcome) -> list[tuple[str, str]]:
+    """Returns captions and figures; a caption without a figure is text."""
+    figures: list[tuple[str, str]] = []
+    message = ""
     try:
         if comparison._operands is None:
             message = "Not drawn: only a sample was compared, or the tensors are not at hand."
         else:
-            for caption, draw in _drawings(comparison, comparison._operands):
-                rendered.append((caption, draw and _figures.render(next(numbers), draw)))
+            figures += _drawings(comparison, comparison._operands)
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
         message = f"The tensors cannot be read again: {error or 'out of memory'}"
     histogram = comparison.figures.get("ulp_histogram")
     if histogram and comparison.figures["elements"]:
-        draw = functools.partial(_figures.draw_ulp, histogram)
-        rendered.append(("Elements by distance", _figures.render(next(numbers), draw)))
-    if message:
-        rendered.append((printable(message), None))
-    return rendered
+        figures.append(("Elements by distance", _figures.draw_ulp(histogram)))
+    return [*figures, (printable(message), "")] if message else figures
 
 
-def _drawings(comparison: Outcome, operands: Operands) -> Iterator[_Drawing]:
+def _drawings(comparison: Outcome, operands: Operands) -> Iterator[tuple[str, str]]:
     found, expected = convert(operands.found), convert(operands.expected)
-    measure, what = _measure(comparison)
+    # Draws wrong elements; if none is wrong, all that differ.
+    what, measure = "wrong", Measure.of(comparison)
+    if comparison.figures.get("wrong", 0) == 0:
+        what, measure = "differing", Measure(0, 0)
     if isinstance(found, Tensor) and isinstance(expected, Tensor):
         if found.shape != comparison.shape or expected.shape != comparison.shape:
             raise ValueError(
@@ -91,69 +82,22 @@ def _drawings(comparison: Outcome, operands: Operands) -> Iterator[_Drawing]:
                 f"{list(comparison.shape)} as in the comparison"
             )
         if found.array.size and found.shape:
-            yield from _of_elements(found, expected, measure, what, operands.axes)
+            maps, counts = _elements.examine(found, expected, measure, operands.axes, what)
+            for each in maps:
+                if each.errors.any():
+                    yield each.caption, _figures.draw_map(each, what)
+            yield from _counted(counts, f"{what} elements")
     elif all(isinstance(each, (Sparse, Tensor)) for each in (found, expected)):
-        yield from _of_sites(found, expected, measure, what)
+        maps, counts, omitted = _plan.examine(found, expected, measure)
+        for each in maps:
+            yield each.caption, _figures.draw_map(each, what)
+        if omitted:
+            yield f"{omitted} more batches differ.", ""
+        yield from _counted([each for each in counts if each.name == "channel"], f"{what} elements")
+        yield from _counted([each for each in counts if each.name != "channel"], "differing sites")
 
 
-def _measure(comparison: Outcome) -> tuple[Measure, str]:
-    """Returns which elements to draw: wrong ones; if none is wrong, all that differ."""
-    if comparison.figures.get("wrong", 0) == 0:
-        return Measure(0, 0), "differing"
-    return Measure.of(comparison), "wrong"
-
-
-def _of_elements(
-    found: Tensor, expected: Tensor, measure: Measure, what: str, axes: Sequence[str] | None
-) -> Iterator[_Drawing]:
-    maps, counts = _elements.examine(found, expected, measure, axes)
-    names = [printable(name) for name in _elements.names_of(found.shape, axes)]
-    for each in maps:
-        if each.errors.any():
-            draw = functools.partial(_figures.draw_map, each, names, what)
-            yield _map_caption(each, found.shape, names, what), draw
-    yield from _of_counts(counts, f"{what} elements")
-
-
-def _map_caption(each: Map, shape: tuple[int, ...], names: list[str], what: str) -> str:
-    others = {
-        dim: name
-        for dim, name in enumerate(names)
-        if dim not in (each.rows, each.columns) and shape[dim] > 1
-    }
-    parts = [f"Largest absolute error of {what} elements"]
-    if each.fixed is not None:
-        dim, index = each.fixed
-        parts.append(f"at {names[dim]} = {index}")
-        others.pop(dim)
-    if others:
-        parts.append(f"over all {', '.join(others.values())}")
-    caption = " ".join(parts)
-    if each.steps == (1, 1):
-        return caption
-    steps = each.steps[1:] if each.rows is None else each.steps
-    return f"{caption}; cells of {' x '.join(map(str, steps))}"
-
-
-def _of_sites(
-    found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure, what: str
-) -> Iterator[_Drawing]:
-    data = _plan.examine(found, expected, measure)
-    for plan in data.plans:
-        caption = f"Sites of batch {plan.batch} from above"
-        if plan.step > 1:
-            caption += f"; cells of {plan.step} x {plan.step}"
-        yield caption, functools.partial(_figures.draw_plan, plan, what)
-    if data.batches > len(data.plans):
-        yield f"{data.batches - len(data.plans)} more batches differ.", None
-    elements = [each for each in data.counts if each.name == "channel"]
-    sites = [each for each in data.counts if each.name != "channel"]
-    yield from _of_counts(elements, f"{what} elements")
-    yield from _of_counts(sites, "differing sites")
-
-
-def _of_counts(counts: list[Counts], what: str) -> Iterator[_Drawing]:
+def _counted(counts: list[Counts], what: str) -> Iterator[tuple[str, str]]:
     if any(each.wrong.any() for each in counts):
-        along = "along each dimension" if len(counts) > 1 else f"by {printable(counts[0].name)}"
-        draw = functools.partial(_figures.draw_counts, counts, what)
-        yield f"{what.capitalize()} {along}", draw
+        along = "along each dimension" if len(counts) > 1 else f"by {counts[0].name}"
+        yield f"{what.capitalize()} {along}", _figures.draw_counts(counts, what)

@@ -7,12 +7,12 @@ the maximum error of its elements, so that a single wrong element stays visible.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from mluop_omp.golden._progress import track
+from mluop_omp.golden._text import printable
 from mluop_omp.golden.comparison._errors import Measure, blocks
 from mluop_omp.golden.comparison._values import Tensor
 
@@ -21,28 +21,33 @@ MAX_CELLS = 240
 # Most indices of a dimension that get a map each.
 _MAX_PLANES = 4
 # Largest extent whose indices are counted one by one.
-_MAX_INDICES = 1 << 16
+MAX_INDICES = 1 << 16
 _SPATIAL = frozenset(("t", "d", "h", "w", "z", "y", "x", "depth", "height", "width"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Map:
-    """The largest error of each cell over two dimensions, for all or one index of a third one.
+    """The largest error of each cell over two dimensions, and the sites in it.
 
     Attributes:
-        rows, columns: the two dimensions; rows is None in a one-dimensional tensor.
-        errors: 0 where no element is wrong, infinity for a NaN or an infinity in one tensor only.
-        steps: the number of elements of a cell along each of the two.
-        extents: the extents of the two.
-        fixed: the third dimension and its index, or None.
+        caption: what is drawn.
+        axes: the names of rows and columns; no name for a single row.
+        errors: [rows, columns], 0 where no element is wrong, infinity for a NaN or an infinity in
+            one tensor only.
+        steps: the number of indices or coordinates of a cell along each of the two.
+        starts: the first index or coordinate along each.
+        masks: by kind of site ("right", "wrong", "missing", "extra"), the cells that have one;
+            missing: only in expected.
+        sites: their numbers.
     """
 
-    rows: int | None
-    columns: int
+    caption: str
+    axes: tuple[str, str]
     errors: np.ndarray
     steps: tuple[int, int]
-    extents: tuple[int, int]
-    fixed: tuple[int, int] | None = None
+    starts: tuple[int, int] = (0, 0)
+    masks: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    sites: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,131 +67,85 @@ class Counts:
     start: int = 0
 
 
-def cell_step(extent: int) -> int:
-    """Returns the number of indices that share a cell."""
-    return max(1, -(-extent // MAX_CELLS))
+def step_of(extent: int, parts: int = MAX_CELLS) -> int:
+    """Returns the number of indices that share a cell, or one of at most `parts` parts."""
+    return max(1, -(-extent // parts))
 
 
 def binned(name: str, counts: np.ndarray, start: int = 0, unit: int = 1) -> Counts:
     """Merges counts, each of `unit` indices, to at most MAX_CELLS parts."""
-    step = cell_step(len(counts))
-    sums = np.add.reduceat(counts, np.arange(0, len(counts), step)) if len(counts) else counts
-    return Counts(name, sums, step * unit, start)
-
-
-def names_of(shape: Sequence[int], axes: Sequence[str] | None) -> list[str]:
-    if axes is not None and len(axes) == len(shape):
-        return list(axes)
-    return [f"dim {dim}" for dim in range(len(shape))]
-
-
-def map_dims(shape: Sequence[int], axes: Sequence[str] | None) -> tuple[int | None, int]:
-    """Returns the last two dimensions with spatial names, else the last two dimensions."""
-    names = names_of(shape, axes)
-    spatial = [dim for dim, name in enumerate(names) if name.lower() in _SPATIAL]
-    if len(spatial) >= 2:
-        return spatial[-2], spatial[-1]
-    return (len(shape) - 2, len(shape) - 1) if len(shape) > 1 else (None, 0)
-
-
-class _Accumulator:
-    """The map over two dimensions, and the wrong elements of each index of all dimensions."""
-
-    def __init__(self, shape: tuple[int, ...], dims: tuple[int | None, int]) -> None:
-        self.shape, self.dims = shape, dims
-        rows, columns = dims
-        self.extents = (1 if rows is None else shape[rows], shape[columns])
-        self.steps = (cell_step(self.extents[0]), cell_step(self.extents[1]))
-        self.cells = np.zeros(
-            [-(-extent // step) for extent, step in zip(self.extents, self.steps)]
-        )
-        self.counted = [
-            1 if extent <= _MAX_INDICES else -(-extent // _MAX_INDICES) for extent in shape
-        ]
-        self.wrong = [
-            np.zeros(-(-extent // step), np.int64) for extent, step in zip(shape, self.counted)
-        ]
-
-    def add(self, block: tuple[int | slice, ...], error: np.ndarray) -> None:
-        """error: the errors of the elements of a block."""
-        positions = np.flatnonzero(error)
-        if len(positions) == 0:
-            return
-        values = error.reshape(-1)[positions]
-        inner = np.unravel_index(positions, error.shape)
-        coordinates: list[int | np.ndarray] = []
-        for dim in range(len(self.shape)):
-            part = block[dim] if dim < len(block) else slice(0, None)
-            if isinstance(part, slice):
-                coordinates.append(part.start + inner[dim - len(self.shape)])
-            else:
-                coordinates.append(part)
-        for dim, (coordinate, step) in enumerate(zip(coordinates, self.counted)):
-            if isinstance(coordinate, int):
-                self.wrong[dim][coordinate // step] += len(values)
-            else:
-                counts = np.bincount(coordinate // step, minlength=len(self.wrong[dim]))
-                self.wrong[dim] += counts
-        rows, columns = self.dims
-        row = 0 if rows is None else coordinates[rows] // self.steps[0]
-        cells = row * self.cells.shape[1] + coordinates[columns] // self.steps[1]
-        cells = np.broadcast_to(cells, values.shape)
-        np.maximum.at(self.cells.reshape(-1), cells, values)
-
-    def map(self, fixed: tuple[int, int] | None = None) -> Map:
-        return Map(*self.dims, self.cells, self.steps, self.extents, fixed)
-
-
-def _accumulate(
-    found: Tensor, expected: Tensor, measure: Measure, dims: tuple[int | None, int]
-) -> _Accumulator:
-    accumulator = _Accumulator(found.shape, dims)
-    for block in track(blocks(found.shape), "drawing"):
-        pair = (tensor.with_array(tensor.array[block]) for tensor in (found, expected))
-        accumulator.add(block, measure.errors(*pair))
-    return accumulator
+    step = step_of(len(counts))
+    return Counts(
+        name, np.add.reduceat(counts, np.arange(0, len(counts), step)), step * unit, start
+    )
 
 
 def examine(
-    found: Tensor, expected: Tensor, measure: Measure, axes: Sequence[str] | None
+    found: Tensor, expected: Tensor, measure: Measure, axes: Sequence[str] | None, what: str
 ) -> tuple[list[Map], list[Counts]]:
     """Returns the maps and counts of two tensors of one shape, which have dimensions and elements.
 
     If wrong elements are at few indices of a dimension outside of the map, such as a channel, each
     of these indices gets a map.
+
+    Args:
+        what: the kind of elements that the measure finds.
     """
-    dims = map_dims(found.shape, axes)
-    whole = _accumulate(found, expected, measure, dims)
-    names = names_of(found.shape, axes)
+    names = [f"dim {dim}" for dim in range(len(found.shape))]
+    if axes is not None and len(axes) == len(names):
+        names = list(map(printable, axes))
+    if len(names) == 1:
+        found, expected, names = found[None], expected[None], ["", *names]
+    # The last two dimensions with spatial names, else the last two dimensions.
+    spatial = [dim for dim, name in enumerate(names) if name.lower() in _SPATIAL]
+    dims = spatial[-2:] if len(spatial) > 1 else [len(names) - 2, len(names) - 1]
+    errors, wrong = _reduced(found, expected, measure, dims)
     counts = [
-        binned(name, wrong, unit=step)
-        for name, wrong, step in zip(names, whole.wrong, whole.counted)
-        if len(wrong) > 1
+        binned(name, each, unit=step_of(extent, MAX_INDICES))
+        for name, each, extent in zip(names, wrong, found.shape)
+        if extent > 1
     ]
-    dim, indices = _planes(found.shape, dims, whole)
-    planes = []
+    steps = step_of(found.shape[dims[0]]), step_of(found.shape[dims[1]])
+    others = [d for d, extent in enumerate(found.shape) if d not in dims and extent > 1]
+    suffix = "" if steps == (1, 1) else f"; cells of {' x '.join(map(str, steps[not names[0] :]))}"
+
+    def map_of(errors: np.ndarray, at: str, over: list[int]) -> Map:
+        over_all = f" over all {', '.join(names[d] for d in over)}" if over else ""
+        caption = f"Largest absolute error of {what} elements{at}{over_all}{suffix}"
+        return Map(caption, (names[dims[0]], names[dims[1]]), errors, steps)
+
+    maps = []
+    dim, indices = _planes(found.shape, others, wrong)
     for index in indices:
-        parts = _take(found, dim, index), _take(expected, dim, index)
-        inner = tuple(None if d is None else d - (d > dim) for d in dims)
-        plane = _accumulate(*parts, measure, inner).map()
-        planes.append(dataclasses.replace(plane, rows=dims[0], columns=dims[1], fixed=(dim, index)))
-    maps = planes if len(planes) == 1 else [whole.map(), *planes]
-    return maps, counts
+        at = (slice(None),) * dim + (slice(index, index + 1),)
+        plane, _ = _reduced(found[at], expected[at], measure, dims)
+        maps.append(map_of(plane, f" at {names[dim]} = {index}", [d for d in others if d != dim]))
+    return maps if len(maps) == 1 else [map_of(errors, "", others), *maps], counts
 
 
-def _take(tensor: Tensor, dim: int, index: int) -> Tensor:
-    return tensor.with_array(tensor.array[(slice(None),) * dim + (index,)])
+def _reduced(
+    found: Tensor, expected: Tensor, measure: Measure, dims: Sequence[int]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Returns the largest error of each cell over two dims, and the wrong elements along all."""
+    shape = found.shape
+    units = [step_of(extent, MAX_INDICES) for extent in shape]
+    wrong = [np.zeros(-(-extent // unit), np.int64) for extent, unit in zip(shape, units)]
+    cells = np.zeros([-(-shape[dim] // step_of(shape[dim])) for dim in dims])
+    for block in track(blocks(shape), "drawing"):
+        error = measure.errors(found[block], expected[block])
+        indices = [part.start + inner for part, inner in zip(block, np.nonzero(error))]
+        for dim, (index, unit) in enumerate(zip(indices, units)):
+            wrong[dim] += np.bincount(index // unit, minlength=len(wrong[dim]))
+        cell = tuple(indices[dim] // step_of(shape[dim]) for dim in dims)
+        flat = np.ravel_multi_index(cell, cells.shape)
+        np.maximum.at(cells.reshape(-1), flat, error[error > 0])
+    return cells, wrong
 
 
 def _planes(
-    shape: tuple[int, ...], dims: tuple[int | None, int], whole: _Accumulator
+    shape: tuple[int, ...], others: list[int], wrong: list[np.ndarray]
 ) -> tuple[int, list[int]]:
     """Returns a dimension outside the map and its indices with wrong elements, if they are few."""
-    best, least = (0, []), math.inf
-    for dim, (extent, step) in enumerate(zip(shape, whole.counted)):
-        indices = np.flatnonzero(whole.wrong[dim])
-        share = len(indices) / extent
-        is_few = 0 < len(indices) <= _MAX_PLANES and share <= 0.5 and step == 1
-        if dim not in dims and is_few and share < least:
-            best, least = (dim, indices.tolist()), share
-    return best
+    few = {dim: np.flatnonzero(wrong[dim]).tolist() for dim in others if shape[dim] <= MAX_INDICES}
+    few = {d: each for d, each in few.items() if 0 < len(each) <= min(_MAX_PLANES, shape[d] / 2)}
+    return min(few.items(), key=lambda each: len(each[1]) / shape[each[0]], default=(0, []))

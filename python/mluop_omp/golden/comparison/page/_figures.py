@@ -1,314 +1,264 @@
-"""Draws the figures of a page with matplotlib, as SVG in the color scheme of the page."""
+"""Draws maps and counts as SVG and HTML, in the color scheme of the page."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Sequence
-from typing import Any, Callable
+import base64
+import dataclasses
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from html import escape
 
 import numpy as np
 
 from mluop_omp.golden.comparison.page._elements import Counts, Map
-from mluop_omp.golden.comparison.page._plan import Plan
 
-# Placeholder colors, replaced by variables of the page that follow the light or dark scheme.
-_INK, _MUTED, _FIELD = "#010203", "#040506", "#070809"
-_VARIABLES = {_INK: "ink", _MUTED: "muted", _FIELD: "field"}
 # Colors that are visible in both schemes. Errors: from the smallest to the largest.
 _SCALE = ("#f6b26b", "#f0803c", "#e0394f", "#c2147b")
-_WRONG, _SPECIAL, _MISSING, _EXTRA, _RIGHT = "#dd3b4e", "#8a63f0", "#1e88e5", "#12a37f", "#8b929c"
-# Most isolated wrong cells that are circled, and most sites that are drawn as markers.
+_COLORS = {"right": "#8b929c", "wrong": "#dd3b4e", "missing": "#1e88e5", "extra": "#12a37f"}
+_SPECIAL = "#8a63f0"
+_SPECIAL_ENTRY = ("■", _SPECIAL, "NaN or infinity in one tensor only")
+# Marks of sites, in units around their position, and in the legend.
+_MARKS = {
+    "right": ("", "■"),
+    "wrong": ("m-2-2h4v4h-4z", "■"),
+    "missing": ("m-3-3h6l-3 6z", "▽"),
+    "extra": ("m-3-3l6 6m0-6l-6 6", "✕"),
+}
+# Most isolated wrong cells that are circled, and most sites of a kind that are marked.
 _MAX_CIRCLES = 24
-_MAX_MARKERS = 1000
+_MAX_MARKS = 1000
 # Errors with a larger ratio are drawn on a logarithmic scale, of at most this number of decades.
 _LINEAR_RATIO, _DECADES = 20.0, 9
-_WIDTH = 6.4
-_STYLE: dict[str, Any] = {
-    **{"svg.fonttype": "none", "text.parse_math": False, "font.family": "sans-serif"},
-    **{"font.size": 9, "axes.titlesize": 9, "axes.linewidth": 0.6},
-    **{f"{each}.color": _INK for each in ("text", "xtick", "ytick")},
-    **{"axes.labelcolor": _INK, "axes.edgecolor": _INK, "axes.facecolor": _FIELD},
-    **{"figure.facecolor": "none", "savefig.facecolor": "none", "legend.frameon": False},
-    **{"grid.color": _MUTED, "grid.linewidth": 0.5, "axes.axisbelow": True},
-    "figure.constrained_layout.use": True,
-}
+# Units of a figure: its width, where the axes begin and end, and the end of one of two in a line.
+_WIDTH, _LEFT, _RIGHT, _TOP, _HALF = 460, 58, 450, 8, 260
+_MAX_HEIGHT = 400
 
 
-def render(number: int, draw: Callable[[], Any]) -> str:
-    """Returns the SVG of a draw function. number: makes the ids in the figure unique."""
-    import matplotlib
+@dataclasses.dataclass(frozen=True)
+class _Axis:
+    """Numbers from `low` to `high`, drawn from `start` to `end`."""
 
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": f"figure {number}"}):
-        return _svg(draw())
+    low: float
+    high: float
+    start: float
+    end: float
+    is_log: bool = False
 
+    def at(self, value: float) -> float:
+        scale = math.log10 if self.is_log else float
+        low, high = scale(self.low), scale(self.high)
+        # Doubles do not distinguish both ends of a range of large integers.
+        share = (scale(value) - low) / ((high - low) or 1)
+        return self.start + share * (self.end - self.start)
 
-def _figure(height: float, rows: int = 1, columns: int = 1) -> tuple[Any, np.ndarray]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_WIDTH, height))
-    return figure, figure.subplots(rows, columns, squeeze=False)
-
-
-def _svg(figure: Any) -> str:
-    """Returns an SVG element for a page: no declaration, and only ids that are referenced."""
-    stream = io.StringIO()
-    none = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(stream, format="svg", metadata=none)
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    used = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", text))
-    text = re.sub(r' id="([^"]+)"', lambda m: m.group() if m.group(1) in used else "", text)
-    text = re.sub(r'(<svg\b[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg\b[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    for color, variable in _VARIABLES.items():
-        text = text.replace(color, f"var(--{variable})")
-    return text.strip()
-
-
-def _has_scale(errors: np.ndarray) -> bool:
-    """Returns whether a finite error exceeds the smallest representable ones."""
-    return bool((np.isfinite(errors) & (errors >= np.finfo(float).tiny)).any())
-
-
-def _norm(errors: np.ndarray) -> Any:
-    """Returns a scale for finite errors, logarithmic if their magnitudes vary widely."""
-    from matplotlib.colors import LogNorm, Normalize
-
-    finite = errors[(errors > 0) & np.isfinite(errors)]
-    if not _has_scale(errors):
-        return Normalize(0, 1)
-    low, high = float(finite.min()), float(finite.max())
-    if high <= _LINEAR_RATIO * low:
-        return Normalize(0, high)
-    return LogNorm(max(low, high * 10.0**-_DECADES), high, clip=True)
-
-
-def _colors() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("errors", _SCALE)
-
-
-def _image(errors: np.ndarray, norm: Any) -> np.ndarray:
-    """Returns the RGBA pixels of cells, transparent where no element is wrong."""
-    from matplotlib.colors import to_rgba
-
-    pixels = _colors()(norm(np.where(np.isfinite(errors), errors, 0)))
-    pixels[np.isinf(errors)] = to_rgba(_SPECIAL)
-    pixels[errors == 0] = 0
-    return np.asarray(255 * pixels, np.uint8)
-
-
-def _explain(
-    axes: Any,
-    names: tuple[str | None, str],
-    errors: np.ndarray,
-    norm: Any,
-    entries: Sequence[tuple[str, dict[str, Any]]],
-) -> Any:
-    """Adds axis labels, the error scale, and a legend of markers and texts."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.lines import Line2D
-
-    figure, (rows, columns) = axes.figure, names
-    axes.set_xlabel(columns)
-    _integers(axes.xaxis, axes.yaxis)
-    if rows is None:
-        axes.set_yticks([])
-    else:
-        axes.set_ylabel(rows)
-    if _has_scale(errors):
-        mappable = ScalarMappable(norm, _colors())
-        bar = figure.colorbar(mappable, ax=axes, label="absolute error", fraction=0.05, pad=0.02)
-        if norm.vmin > 0:
-            _powers(bar.ax.yaxis)
-    lines = [Line2D([], [], linestyle="none", label=text, **marker) for text, marker in entries]
-    if lines:
-        figure.legend(handles=lines, loc="outside lower center", ncols=len(lines))
-    return figure
-
-
-def _integers(*axes: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    for axis in axes:
-        steps = [1, 2, 5, 10]
-        axis.set_major_locator(MaxNLocator(6, integer=True, steps=steps, min_n_ticks=1))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
-
-
-def _powers(axis: Any) -> None:
-    """Labels powers of 10 as plain text; the figures do not interpret matplotlib markup."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(10, numticks=7))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(10, round(np.log10(value)))))
-    axis.set_minor_formatter(NullFormatter())
-
-
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    def ticks(self) -> Iterable[tuple[float, str]]:
+        """Yields at most 8 integers, on a logarithmic axis powers of 10, and their texts."""
+        scale = math.log10 if self.is_log else float
+        low, high = scale(self.low), scale(self.high)
+        steps = (factor * 10**power for power in range(20) for factor in (1, 2, 5))
+        step = next(each for each in steps if (high - low) / each <= 7)
+        for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+            exponent = number * step
+            if self.is_log:
+                yield 10.0**exponent, _power(10, exponent)
+            else:
+                yield exponent, f"{exponent:.7g}"
 
 
 def _power(base: int, exponent: int, digits: int = 4) -> str:
     """Returns the number if it has at most `digits` characters, else the power."""
     value = f"{float(base) ** exponent:g}"
-    return value if len(value) <= digits else f"{base}{str(exponent).translate(_SUPERSCRIPTS)}"
+    superscripts = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return value if len(value) <= digits else f"{base}{superscripts}"
 
 
-def _cells_shape(rows: float, columns: float) -> tuple[str, float]:
-    """Returns the aspect of an image and the height of its figure in inches."""
-    ratio = rows / columns
-    if 0.25 <= ratio <= 2:
-        return "equal", min(0.75 + (_WIDTH - 1.6) * ratio, 5.6)
-    return "auto", 2.0 if rows == 1 else 3.4
+def _chart(
+    x: _Axis,
+    y: _Axis,
+    names: tuple[str, str],
+    content: str,
+    ticks: Iterable[tuple[float, str]] | None = None,
+    width: int = _WIDTH,
+) -> str:
+    """Returns an SVG element. names: labels of y and x; without the label of y, y has no ticks."""
+    top, bottom = sorted((y.start, y.end))
+    frame = f'x="{x.start}" y="{top}" width="{x.end - x.start}" height="{bottom - top}"'
+    parts = [f'<rect class="field" {frame}/>', content, f'<rect class="frame" {frame}/>']
+    for value, text in x.ticks() if ticks is None else ticks:
+        parts.append(f'<path class="frame" d="M{x.at(value):.1f} {bottom}v4"/>')
+        parts.append(f'<text x="{x.at(value):.1f}" y="{bottom + 15}">{text}</text>')
+    for value, text in y.ticks() if names[0] else ():
+        parts.append(f'<path class="frame" d="M{x.start} {y.at(value):.1f}h-4"/>')
+        parts.append(f'<text class="y" x="{x.start - 6}" y="{y.at(value) + 4:.1f}">{text}</text>')
+    middle = (top + bottom) / 2
+    parts.append(f'<text x="{(x.start + x.end) / 2}" y="{bottom + 30}">{escape(names[1])}</text>')
+    parts.append(f'<text transform="translate(11 {middle}) rotate(-90)">{escape(names[0])}</text>')
+    return f'<svg viewBox="0 0 {width} {bottom + 36:.0f}">{"".join(parts)}</svg>'
+
+
+def _legend(entries: Iterable[tuple[str, str, str]]) -> str:
+    """entries: a mark, its color, and a text."""
+    marks = (
+        f'<span><em style="color: {color}">{mark}</em> {escape(text)}</span>'
+        for mark, color, text in entries
+    )
+    return f'<p class="legend">{" ".join(marks)}</p>'
+
+
+def _rgba(color: str, alpha: float = 1) -> list[int]:
+    return [*bytes.fromhex(color[1:]), round(255 * alpha)]
+
+
+def _colored(errors: np.ndarray) -> tuple[np.ndarray, str]:
+    """Returns RGBA pixels of cells, transparent where no element is wrong, and their scale.
+
+    The scale is logarithmic if the magnitudes of finite errors vary widely.
+    """
+    finite = errors[(errors > 0) & np.isfinite(errors)]
+    position, scale = np.zeros(errors.shape), ""
+    # The smallest representable errors have no scale.
+    if finite.max(initial=0) >= np.finfo(float).tiny:
+        low, high = float(finite.min()), float(finite.max())
+        is_log = high > _LINEAR_RATIO * low
+        low = max(low, high * 10.0**-_DECADES) if is_log else 0
+        values = np.clip(np.where(np.isfinite(errors), errors, 0), low, high)
+        position = np.log(values / low) / np.log(high / low) if is_log else values / high
+        style = f"background: linear-gradient(to right, {', '.join(_SCALE)})"
+        kind = ", logarithmic" if is_log else ""
+        scale = f'{low:.3g} <em style="{style}"></em> {high:.3g} absolute error{kind}'
+        scale = f'<p class="legend"><span>{scale}</span></p>'
+    stops = np.array([_rgba(color) for color in _SCALE]).T
+    channels = [np.interp(position, np.linspace(0, 1, len(_SCALE)), stop) for stop in stops]
+    pixels = np.stack(channels, axis=-1).astype(np.uint8)
+    pixels[np.isinf(errors)] = _rgba(_SPECIAL)
+    pixels[errors == 0] = 0
+    return pixels, scale
+
+
+def _image(pixels: np.ndarray, x: _Axis, y: _Axis) -> str:
+    """Returns pixels, a PNG within an SVG, that fill the axes."""
+    if y.start > y.end:
+        pixels = pixels[::-1]
+    rows, columns, _ = pixels.shape
+    # Each line begins with its filter, 0 for none.
+    lines = np.insert(pixels.reshape(rows, -1), 0, 0, axis=1)
+    png = b"\x89PNG\r\n\x1a\n"
+    for kind, data in (
+        (b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 6, 0, 0, 0)),
+        (b"IDAT", zlib.compress(lines.tobytes())),
+        (b"IEND", b""),
+    ):
+        png += struct.pack(">I", len(data)) + kind + data
+        png += struct.pack(">I", zlib.crc32(kind + data))
+    place = f'x="{x.start}" y="{min(y.start, y.end)}" width="{x.end - x.start:.1f}"'
+    place += f' height="{abs(y.end - y.start):.1f}" preserveAspectRatio="none"'
+    return f'<image {place} href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
 
 
 def _alone(wrong: np.ndarray) -> np.ndarray:
     """Returns the wrong cells that have no wrong cell among their eight neighbors."""
     padded = np.pad(wrong, 1).astype(np.int8)
-    rows, columns = wrong.shape
-    around = sum(padded[i : i + rows, k : k + columns] for i in range(3) for k in range(3))
+    around = np.lib.stride_tricks.sliding_window_view(padded, (3, 3)).sum(axis=(2, 3))
     return wrong & (around == 1)
 
 
-def draw_map(each: Map, names: Sequence[str], what: str) -> Any:
-    """names: dimension names. what: which elements are drawn."""
-    aspect, height = _cells_shape(*each.extents)
-    _, ((axes,),) = _figure(height)
-    norm = _norm(each.errors)
-    ends = [cells * step - 0.5 for cells, step in zip(each.errors.shape, each.steps)]
-    axes.imshow(
-        _image(each.errors, norm),
-        extent=(-0.5, ends[1], ends[0], -0.5),
-        interpolation="none",
-        aspect=aspect,
-    )
-    axes.set(xlim=(-0.5, each.extents[1] - 0.5), ylim=(each.extents[0] - 0.5, -0.5))
-    alone = np.argwhere(_alone(each.errors > 0))
-    if len(alone) <= _MAX_CIRCLES and each.errors.size > 400:
-        rows, columns = ((alone + 0.5) * each.steps - 0.5).T
-        axes.scatter(columns, rows, s=60, facecolors="none", edgecolors=_WRONG, linewidths=1)
-    entries = []
-    if (each.errors == 0).any():
-        marker = {"marker": "s", "color": _FIELD, "markeredgecolor": _INK}
-        entries.append((f"no {what} element", marker))
-    if np.isinf(each.errors).any():
-        entries.append(("NaN or infinity in one tensor only", {"marker": "s", "color": _SPECIAL}))
-    labels = None if each.rows is None else names[each.rows], names[each.columns]
-    return _explain(axes, labels, each.errors, norm, entries)
+def draw_map(each: Map, what: str) -> str:
+    """what: which elements or sites are drawn, such as "wrong"."""
+    extents = [cells * step for cells, step in zip(each.errors.shape, each.steps)]
+    ratio, width = extents[0] / extents[1], _RIGHT - _LEFT
+    if 0.25 <= ratio <= 2:
+        height = min(width * ratio, _MAX_HEIGHT)
+        width = height / ratio
+    else:
+        height = 60 if extents[0] == each.steps[0] else 200
+    ends = (_TOP + height, _TOP) if each.sites else (_TOP, _TOP + height)
+    first = [start - 0.5 for start in each.starts]
+    y = _Axis(first[0], first[0] + extents[0], *ends)
+    x = _Axis(first[1], first[1] + extents[1], _LEFT, _LEFT + width)
 
+    def path_of(cells: np.ndarray, mark: str) -> str:
+        middles = (np.argwhere(cells) + 0.5) * each.steps + first
+        return "".join(f"M{x.at(k):.1f} {y.at(i):.1f}{mark}" for i, k in middles)
 
-def draw_plan(plan: Plan, what: str) -> Any:
-    from matplotlib.colors import to_rgba
-
-    rows, columns = plan.right.shape
-    aspect, height = _cells_shape(rows, columns)
-    _, ((axes,),) = _figure(height + 0.2)
-    norm = _norm(plan.errors)
-    first = [start - 0.5 for start in plan.starts]
-    last = [start + cells * plan.step for start, cells in zip(first, (rows, columns))]
-    pixels = np.zeros((rows, columns, 4), np.uint8)
-    pixels[plan.right] = [int(255 * part) for part in to_rgba(_RIGHT, 0.8)]
-    markers = {
-        "wrong": (plan.errors > 0, _WRONG, {"marker": "s"}),
-        "missing": (plan.missing, _MISSING, {"marker": "v", "markerfacecolor": "none"}),
-        "extra": (plan.extra, _EXTRA, {"marker": "x"}),
+    pixels, scale = _colored(each.errors)
+    content, entries = "", []
+    texts = {
+        "right": "right",
+        "wrong": what,
+        "missing": "only in expected",
+        "extra": "only in found",
     }
-    entries = [(f"right: {plan.sites['right']}", {"marker": "s", "color": _RIGHT})]
-    images = _image(plan.errors, norm)
-    for kind, (cells, color, marker) in markers.items():
-        if kind == "wrong":
-            pixels = np.where(cells[:, :, None], images, pixels)
-        elif np.count_nonzero(cells) > _MAX_MARKERS:
-            pixels[cells] = [int(255 * part) for part in to_rgba(color)]
-        if plan.sites[kind]:
-            text = {"wrong": what, "missing": "only in expected", "extra": "only in found"}[kind]
-            entries.append((f"{text}: {plan.sites[kind]}", {"color": color, **marker}))
-    axes.imshow(
-        pixels,
-        extent=(first[1], last[1], first[0], last[0]),
-        origin="lower",
-        interpolation="none",
-        aspect=aspect,
+    for kind, cells in each.masks.items():
+        color, (mark, symbol) = _COLORS[kind], _MARKS[kind]
+        is_marked = bool(mark) and np.count_nonzero(cells) <= _MAX_MARKS
+        if kind == "right":
+            pixels[cells & (each.errors == 0)] = _rgba(color, 0.8)
+        elif kind != "wrong" and not is_marked:
+            pixels[cells] = _rgba(color)
+        if is_marked:
+            content += f'<path class="mark" stroke="{color}" d="{path_of(cells, mark)}"/>'
+        if each.sites[kind] or kind == "right":
+            entries.append((symbol, color, f"{texts[kind]}: {each.sites[kind]}"))
+    alone = _alone(each.errors > 0)
+    if not each.sites and np.count_nonzero(alone) <= _MAX_CIRCLES and alone.size > 400:
+        circle = "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0"
+        content = f'<path class="mark" stroke="{_COLORS["wrong"]}" d="{path_of(alone, circle)}"/>'
+    if not each.sites and (each.errors == 0).any():
+        entries.append(("□", "inherit", f"no {what} element"))
+    if np.isinf(each.errors).any():
+        entries.append(_SPECIAL_ENTRY)
+    content = _image(pixels, x, y) + content
+    return _chart(x, y, each.axes, content) + scale + _legend(entries)
+
+
+def _bars(x: _Axis, y: _Axis, bars: Iterable[tuple[float, float, float]], color: str) -> str:
+    """bars: the first and the last value along x, and the height."""
+    path = (
+        f"M{x.at(first):.1f} {y.start}V{y.at(max(height, y.low)):.1f}H{x.at(last):.1f}V{y.start}z"
+        for first, last, height in bars
     )
-    for kind, (cells, color, marker) in markers.items():
-        positions = np.argwhere(cells)
-        if not 0 < len(positions) <= _MAX_MARKERS:
-            continue
-        y, x = ((positions + 0.5) * plan.step + first).T
-        if kind == "wrong":
-            kinds = _image(plan.errors, norm)[cells] / 255
-            axes.scatter(x, y, s=14, marker="s", c=kinds, linewidths=0)
-        else:
-            fill = (
-                {"facecolors": "none", "edgecolors": color} if kind == "missing" else {"c": color}
-            )
-            axes.scatter(x, y, s=28, marker=marker["marker"], linewidths=1, **fill)
-    if np.isinf(plan.errors).any():
-        entries.append(("NaN or infinity", {"color": _SPECIAL, "marker": "s"}))
-    rows, columns = (None if k is None else f"column {k} of the indices" for k in plan.axes)
-    return _explain(axes, (rows, columns), plan.errors, norm, entries)
+    return f'<path fill="{color}" d="{"".join(path)}"/>'
 
 
-def draw_counts(counts: Sequence[Counts], what: str) -> Any:
+def _heights(largest: float, height: float, is_log: bool) -> _Axis:
+    """Returns the axis of numbers of elements; on a logarithmic one, a single one has a height."""
+    low = 0.6 if is_log else 0
+    return _Axis(low, 1.3 * max(largest, 1), _TOP + height, _TOP, is_log)
+
+
+def draw_counts(counts: Sequence[Counts], what: str) -> str:
     """what: the kind of element or site that is counted along each dimension."""
-    rows = -(-len(counts) // 2)
-    figure, grid = _figure(1.5 * rows + 0.2, rows, min(len(counts), 2))
-    for axes, each in zip(grid.reshape(-1), counts):
+    charts, right = [], _RIGHT if len(counts) == 1 else _HALF
+    for each in counts:
         edges = each.start - 0.5 + each.step * np.arange(len(each.wrong) + 1)
-        is_log = each.wrong.max() > _LINEAR_RATIO
-        # On a logarithmic axis, a single element must have a height.
-        base = 0.6 if is_log else 0
-        axes.stairs(np.maximum(each.wrong, base), edges, fill=True, color=_WRONG, baseline=base)
-        axes.set_yscale("log" if is_log else "linear")
-        axes.set_ylim(base, 1.3 * each.wrong.max())
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel(each.name)
-        axes.grid(axis="y")
-        _integers(axes.xaxis)
-        if is_log:
-            _powers(axes.yaxis)
-        else:
-            _integers(axes.yaxis)
-    for axes in grid.reshape(-1)[len(counts) :]:
-        axes.set_visible(False)
-    for axes in grid[:, 0]:
-        axes.set_ylabel(what)
-    return figure
+        x = _Axis(edges[0], edges[-1], _LEFT, right)
+        y = _heights(each.wrong.max(), 120, each.wrong.max() > _LINEAR_RATIO)
+        bars = _bars(x, y, zip(edges, edges[1:], each.wrong), _COLORS["wrong"])
+        charts.append(_chart(x, y, (what, each.name), bars, width=right + 10))
+    return f'<div class="charts">{"".join(charts)}</div>'
 
 
-def draw_ulp(histogram: Sequence[int]) -> Any:
+def draw_ulp(histogram: Sequence[int]) -> str:
     """Draws the number of elements by distance in ULP; see mluOpOmpDifference_t."""
-    distances, special = np.array(histogram[:-1]), histogram[-1]
-    count = max(int(np.flatnonzero(distances)[-1]) + 1 if distances.any() else 1, 4)
-    values = [*distances[:count], *([special] if special else [])]
-    labels = [_distance(k) for k in range(count)] + (["NaN,\ninf"] if special else [])
-    figure, ((axes,),) = _figure(2.3)
-    colors = [_RIGHT, *[_WRONG] * (count - 1), *([_SPECIAL] if special else [])]
-    positions = np.arange(len(values))
-    axes.bar(positions, values, 0.8, color=colors)
-    axes.set_yscale("log")
-    axes.set_ylim(0.6, None)
-    _powers(axes.yaxis)
-    step = -(-count // 14)
-    # Leaves room for the label of NaN.
-    last = count - 1 if special and step > 1 else count
-    shown = [k for k in positions if k < last and k % step == 0 or k >= count]
-    axes.set_xticks(shown, [labels[k] for k in shown])
-    axes.set_xlim(-0.6, len(values) - 0.4)
-    axes.set_xlabel("distance in representable values (ULP), up to")
-    axes.set_ylabel("elements")
-    axes.grid(axis="y")
-    return figure
+    *distances, special = histogram
+    count = max(4, len(np.trim_zeros(distances, "b")))
+    x = _Axis(-0.6, count + bool(special) - 0.4, _LEFT, _RIGHT)
+    y = _heights(max(histogram), 150, True)
+    content = ""
+    for first, numbers, color in (
+        (0, distances[:1], _COLORS["right"]),
+        (1, distances[1:count], _COLORS["wrong"]),
+        (count, [special] if special else [], _SPECIAL),
+    ):
+        bars = ((k - 0.4, k + 0.4, number) for k, number in enumerate(numbers, first))
+        content += _bars(x, y, bars, color)
+    ticks = [(k, _distance(k)) for k in range(0, count, -(-count // 14))]
+    names = "elements", "distance in representable values (ULP), up to"
+    return _chart(x, y, names, content, ticks) + _legend([_SPECIAL_ENTRY] * bool(special))
 
 
 def _distance(bucket: int) -> str:
     """Returns the largest distance of a bucket: 0, 1, 2, 4, 8, ..., 2³¹, "more"."""
-    if bucket == 0:
-        return "0"
-    if bucket == 33:
-        return "more"
-    return _power(2, bucket - 1, 3)
+    return {0: "0", 33: "more"}.get(bucket) or _power(2, bucket - 1, 3)

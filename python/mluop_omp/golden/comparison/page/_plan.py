@@ -2,168 +2,105 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import itertools
+import operator
 
 import numpy as np
 
-from mluop_omp.golden.comparison import _dense, _sites
+from mluop_omp.golden.comparison import _sites
 from mluop_omp.golden.comparison._errors import Measure
 from mluop_omp.golden.comparison._values import Sparse, Tensor
-from mluop_omp.golden.comparison.page._elements import Counts, binned, cell_step
+from mluop_omp.golden.comparison.page._elements import MAX_INDICES, Counts, Map, binned, step_of
 
+KINDS = ("right", "wrong", "missing", "extra")
 # Batches that are drawn: the ones with the most differing sites.
 _MAX_BATCHES = 4
 # Nonzero coordinates of a dense tensor outside the sites that are marked.
 _MAX_ELSEWHERE = 1 << 20
-# Largest extent along which wrong sites are counted.
-_MAX_EXTENT = 1 << 16
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """A batch seen from above. Masks and errors are arrays of cells [rows, columns].
+def examine(
+    found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure
+) -> tuple[list[Map], list[Counts], int]:
+    """Returns a map of each drawn batch, counts, and the number of batches that are not drawn.
 
-    Attributes:
-        batch: the index of the batch.
-        axes: the columns of the indices drawn as rows and as columns; None: a single row.
-        starts: the first coordinate along each.
-        step: the number of coordinates that a cell spans along each.
-        right, missing, extra: masks of the cells with such a site; missing: only in expected.
-        errors: the largest error of each cell, 0 where no site is wrong.
-        sites: the numbers of right, wrong, missing and extra sites.
+    At least one of the tensors is sparse; the other may be a dense tensor [N, C, ...].
     """
-
-    batch: int
-    axes: tuple[int | None, int]
-    starts: tuple[int, int]
-    step: int
-    right: np.ndarray
-    missing: np.ndarray
-    extra: np.ndarray
-    errors: np.ndarray
-    sites: dict[str, int]
-
-
-@dataclasses.dataclass(frozen=True)
-class SiteData:
-    """Everything that is drawn for two sparse tensors."""
-
-    plans: list[Plan]
-    counts: list[Counts]
-    batches: int
-
-
-@dataclasses.dataclass(frozen=True)
-class _Joined:
-    """Common sites with the features of both tensors, and the sites of one tensor only."""
-
-    sites: np.ndarray
-    found: Tensor
-    expected: Tensor
-    missing: np.ndarray
-    extra: np.ndarray
-
-
-def examine(found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure) -> SiteData:
-    """At least one of both is sparse; the other may be a dense tensor [N, C, ...]."""
-    joined = _join(found, expected)
-    error, channels = measure.row_errors(joined.found, joined.expected)
-    everything = np.concatenate([joined.sites, joined.missing, joined.extra])
-    differing = np.concatenate([joined.sites[error > 0], joined.missing, joined.extra])
-    axes = _axes(everything)
+    match = _sites.match(found, expected)
+    error, channels = measure.row_errors(match.found, match.expected)
+    elsewhere = _elsewhere(match)
+    missing, extra = (match.others.get(f"only_{side}", elsewhere) for side in ("expected", "found"))
+    sites = np.concatenate([match.sites, missing, extra])
+    kinds = np.repeat([0, 2, 3], [len(error), len(missing), len(extra)])
+    kinds[: len(error)] = error > 0
+    errors = np.append(error, np.zeros(len(missing) + len(extra)))
+    axes = _axes(sites)
+    differing = sites[kinds > 0]
     batches, numbers = np.unique(differing[:, 0], return_counts=True)
     chosen = np.sort(batches[np.argsort(-numbers, kind="stable")][:_MAX_BATCHES])
-    plans = [_plan(int(batch), axes, joined, error) for batch in chosen]
-    is_matrix = len(joined.found.shape) == 2 and len(channels) > 1
+    maps = []
+    for batch in chosen:
+        at = sites[:, 0] == batch
+        maps.append(_from_above(sites[at], kinds[at], errors[at], axes))
+    is_matrix = len(match.found.shape) == 2 and len(channels) > 1
     counts = [binned("channel", channels)] if is_matrix else []
-    for column in range(differing.shape[1]):
-        counts += _along(column, differing[:, column], everything[:, column])
-    return SiteData(plans, counts, len(batches))
+    for column, (all_sites, each) in enumerate(zip(sites.T, differing.T)):
+        low, high = (int(all_sites.min()), int(all_sites.max())) if len(each) else (0, 0)
+        if 0 < high - low < MAX_INDICES:
+            name = f"column {column}" if column else "batch"
+            counts.append(binned(name, np.bincount(each - low, minlength=high - low + 1), low))
+    return maps, counts, len(batches) - len(maps)
 
 
-def _join(found: Sparse | Tensor, expected: Sparse | Tensor) -> _Joined:
-    if isinstance(found, Sparse) and isinstance(expected, Sparse):
-        join = _sites.Join(found.indices, expected.indices)
-        return _Joined(
-            expected.indices[join.expected],
-            found.features.rows(join.found),
-            expected.features.rows(join.expected),
-            expected.indices[join.only_expected],
-            found.indices[join.only_found],
-        )
-    sparse, dense, side = _dense.sides(found, expected)
-    rows, outside, gathered = _dense.gather(sparse, dense, side)
-    sites, features = sparse.indices[rows], sparse.features.rows(rows)
-    elsewhere = _dense.sites_elsewhere(dense, sites, _MAX_ELSEWHERE)
-    if side == "found":
-        return _Joined(sites, features, gathered, elsewhere, sparse.indices[outside])
-    return _Joined(sites, gathered, features, sparse.indices[outside], elsewhere)
+def _elsewhere(match: _sites.Match) -> np.ndarray:
+    """Returns the sites of nonzero elements of the dense tensor outside the sparse one's sites."""
+    found, count = [match.sites[:0]], _MAX_ELSEWHERE
+    planes = () if match.dense is None else _sites.nonzero_elsewhere(match.dense, match.sites)
+    for batch, channels in itertools.groupby(planes, operator.itemgetter(0)):
+        is_nonzero = functools.reduce(np.logical_or, (plane for _, _, plane in channels))
+        found.append(np.insert(_sites.first_true(is_nonzero, count), 0, batch, axis=1))
+        count -= len(found[-1])
+    return np.concatenate(found)
 
 
-def _axes(sites: np.ndarray) -> tuple[int | None, int]:
+def _axes(sites: np.ndarray) -> tuple[int, int]:
     """Returns the columns of the two widest axes; the height is the narrowest."""
     columns = range(1, sites.shape[1])
     if len(columns) == 1 or len(sites) == 0:
-        return (None, 1) if len(columns) == 1 else (columns[-2], columns[-1])
+        # Along one axis, the batch is the only row.
+        return sites.shape[1] - 2, sites.shape[1] - 1
     # Unsigned, as the difference of two int64 may exceed int64.
     widths = (sites.max(axis=0) - sites.min(axis=0)).view(np.uint64)
     # Equal widths: prefer later columns.
-    widest = sorted(columns, key=lambda column: (widths[column], column))[-2:]
-    rows, across = sorted(widest)
+    rows, across = sorted(sorted(columns, key=lambda column: (widths[column], column))[-2:])
     # x, y, z: x across; z, y, x: x across.
-    return (across, rows) if len(columns) == 3 and across == 2 and rows == 1 else (rows, across)
+    return (across, rows) if (rows, across, len(columns)) == (1, 2, 3) else (rows, across)
 
 
-def _plan(batch: int, axes: tuple[int | None, int], joined: _Joined, error: np.ndarray) -> Plan:
-    is_common, is_missing, is_extra = (
-        sites[:, 0] == batch for sites in (joined.sites, joined.missing, joined.extra)
-    )
-    common, error = joined.sites[is_common], error[is_common]
-    missing, extra = joined.missing[is_missing], joined.extra[is_extra]
-    everything = np.concatenate([common, missing, extra])
-    lows, highs = everything.min(axis=0), everything.max(axis=0)
-    extents = [1 if axis is None else int(highs[axis]) - int(lows[axis]) + 1 for axis in axes]
-    step = max(map(cell_step, extents))
+def _from_above(
+    sites: np.ndarray, kinds: np.ndarray, errors: np.ndarray, axes: tuple[int, int]
+) -> Map:
+    """Returns the map of the sites of one batch. axes: the columns drawn as rows and columns."""
+    coordinates = sites[:, axes]
+    lows, highs = coordinates.min(axis=0), coordinates.max(axis=0)
+    extents = [int(high) - int(low) + 1 for low, high in zip(lows, highs)]
+    step = max(map(step_of, extents))
     shape = tuple(-(-extent // step) for extent in extents)
-
-    def cells_of(sites: np.ndarray) -> np.ndarray:
-        row, column = (
-            np.zeros(len(sites), np.uint64)
-            if axis is None
-            else (sites[:, axis] - lows[axis]).view(np.uint64) // np.uint64(step)
-            for axis in axes
-        )
-        return (row * np.uint64(shape[1]) + column).astype(np.int64)
-
-    def mask(sites: np.ndarray) -> np.ndarray:
-        cells = np.zeros(shape, bool)
-        cells.reshape(-1)[cells_of(sites)] = True
-        return cells
-
-    errors = np.zeros(shape)
-    np.maximum.at(errors.reshape(-1), cells_of(common), error)
-    wrong = int(np.count_nonzero(error))
-    numbers = (len(common) - wrong, wrong, len(missing), len(extra))
-    starts = tuple(0 if axis is None else int(lows[axis]) for axis in axes)
-    return Plan(
-        batch,
-        axes,
-        (starts[0], starts[1]),
-        step,
-        mask(common[error == 0]),
-        mask(missing),
-        mask(extra),
-        errors,
-        dict(zip(("right", "wrong", "missing", "extra"), numbers)),
+    positions = (coordinates - lows).view(np.uint64) // np.uint64(step)
+    cells = np.ravel_multi_index(tuple(positions.astype(np.int64).T), shape)
+    largest = np.zeros(shape)
+    np.maximum.at(largest.reshape(-1), cells, errors)
+    masks = {kind: np.zeros(shape, bool) for kind in KINDS}
+    for number, mask in enumerate(masks.values()):
+        mask.reshape(-1)[cells[kinds == number]] = True
+    caption = f"Sites of batch {sites[0, 0]} from above"
+    return Map(
+        caption if step == 1 else f"{caption}; cells of {step} x {step}",
+        (f"column {axes[0]} of the indices" if axes[0] else "", f"column {axes[1]} of the indices"),
+        largest,
+        (step, step),
+        tuple(lows.tolist()),
+        masks,
+        dict(zip(KINDS, np.bincount(kinds, minlength=len(KINDS)).tolist())),
     )
-
-
-def _along(column: int, differing: np.ndarray, everything: np.ndarray) -> list[Counts]:
-    """Returns the number of differing sites at each coordinate of a column."""
-    if len(differing) == 0:
-        return []
-    low, high = int(everything.min()), int(everything.max())
-    if not 1 < high - low + 1 <= _MAX_EXTENT:
-        return []
-    counts = np.bincount(differing - low, minlength=high - low + 1)
-    return [binned("batch" if column == 0 else f"column {column}", counts, low)]

@@ -17,11 +17,11 @@ _PAGE = Template("""\
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>$title</title>
 <style>
-:root { --page: #ffffff; --ink: #1c1e21; --muted: #c9ced4; --field: #eef0f2; --line: #d8dce0;
-  --good: #177245; --bad: #b3126b; }
+:root { --page: #ffffff; --ink: #1c1e21; --field: #eef0f2; --line: #d8dce0; --good: #177245;
+  --bad: #b3126b; }
 @media (prefers-color-scheme: dark) {
-  :root { --page: #16181b; --ink: #e4e6e9; --muted: #4a5058; --field: #26292e; --line: #3a3f45;
-    --good: #4cc38a; --bad: #ff7ab8; }
+  :root { --page: #16181b; --ink: #e4e6e9; --field: #26292e; --line: #3a3f45; --good: #4cc38a;
+    --bad: #ff7ab8; }
 }
 body { margin: 1.5rem auto; max-width: 84rem; padding: 0 1.5rem; background: var(--page);
   color: var(--ink); font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; }
@@ -36,6 +36,14 @@ p { margin: .2rem 0 .6rem; overflow-wrap: anywhere; }
 figure { margin: 0 0 1.2rem; max-width: 42rem; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .9rem; margin-bottom: .2rem; }
 svg { width: 100%; height: auto; display: block; }
+svg text { font-size: 11px; text-anchor: middle; fill: var(--ink); }
+svg .y { text-anchor: end; } svg .field { fill: var(--field); }
+svg .frame { fill: none; stroke: var(--ink); stroke-width: .8; }
+svg .mark { fill: none; } svg image { image-rendering: pixelated; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
+.legend { font-size: .85rem; } .legend span { margin-right: 1rem; }
+.legend em { font-style: normal; }
+.legend em:empty { display: inline-block; width: 8rem; height: .7rem; }
 </style>
 </head>
 <body>
@@ -60,16 +68,13 @@ def page(equal: bool, lines: Sequence[str], sections: Sequence[str], omitted: in
     )
 
 
-def section(name: str, verdict: str, figures: Sequence[tuple[str, str | None]]) -> str:
-    """Returns the section of a tensor. figures: captions with SVG elements, or None for text."""
-    parts = [
-        _figure(caption, svg) if svg else f"<p>{escape(caption)}</p>" for caption, svg in figures
-    ]
+def section(name: str, verdict: str, figures: Sequence[tuple[str, str]]) -> str:
+    """Returns the section of a tensor. figures: captions with SVG elements, or "" for text."""
     head = f"<h2>{escape(name)}</h2>\n<p>{escape(verdict)}</p>\n" if name else ""
-    drawings = "\n".join(parts)
+    drawings = "\n".join(
+        f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{drawing}\n</figure>"
+        if drawing
+        else f"<p>{escape(caption)}</p>"
+        for caption, drawing in figures
+    )
     return f'<section>\n{head}<div class="figures">\n{drawings}\n</div>\n</section>'
-
-
-def _figure(caption: str, svg: str) -> str:
-    labeled = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
-    return f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{labeled}\n</figure>"

@@ -1,11 +1,21 @@
-"""Finds a factor and an offset for each channel, such as a wrongly fused batch normalization."""
+"""What wrong elements have in common, beyond the patterns that the library finds.
+
+Each function takes two tensors of one size and the tolerance, and returns notes, at most one.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from mluop_omp.golden.comparison._values import Tensor
+from mluop_omp.golden.filters import matching_layouts
 
+# Elements that are sorted at a time.
+_BLOCK = 1 << 22
+# Largest filters, in elements.
+_MAX_FILTERS = 1 << 23
 _MAX_CHANNELS = 4096
 # Fewer elements lie on a line by chance.
 _MIN_ELEMENTS = 8
@@ -13,8 +23,48 @@ _MIN_ELEMENTS = 8
 _ROUNDINGS = 4
 
 
+def equal_sets(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
+    """Compares integers, such as indices of neighbors, as sets along the last axis."""
+    if not (found.is_integer() and expected.is_integer()) or not found.shape or found.shape[-1] < 2:
+        return []
+    rows, width = math.prod(found.shape[:-1]), found.shape[-1]
+    pair = [tensor.array.reshape(rows, width) for tensor in (found, expected)]
+    step, same = max(1, _BLOCK // width), 0
+    for row in range(0, rows, step):
+        e, b = (_as_sets(each[row : row + step]) for each in pair)
+        same += int((e == b).all(axis=1).sum())
+    return [f"as sets along the last axis, {same} of {rows} rows are equal"]
+
+
+def _as_sets(rows: np.ndarray) -> np.ndarray:
+    """Returns sorted rows, repeats replaced by the minimum: equal sets give equal rows."""
+    ordered = np.sort(rows, axis=1)
+    is_repeat = ordered[:, 1:] == ordered[:, :-1]
+    if is_repeat.any():
+        ordered[:, 1:] = np.where(is_repeat, ordered[:, :1], ordered[:, 1:])
+        ordered.sort(axis=1)
+    return ordered
+
+
+def filter_layouts(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
+    """States the filter layouts that make both equal, if both can be filters."""
+    ranks = len(found.shape), len(expected.shape)
+    if (
+        min(ranks) < 2
+        or not 2 < max(ranks) <= 6
+        or found.is_integer()
+        or expected.is_integer()
+        or found.array.size != expected.array.size
+        or not 0 < found.array.size <= _MAX_FILTERS
+    ):
+        return []
+    matches = matching_layouts(found.numbers(), expected.numbers(), rtol, atol)
+    match = next((each for each in matches if each.source != each.target or each.reversed), None)
+    return [] if match is None else [f"as filters, {match}"]
+
+
 def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
-    """Returns a note if each channel of found is a factor times expected plus an offset.
+    """States a factor and an offset of each channel, such as of a wrongly fused BatchNorm.
 
     Channels are dimension 1 or the last dimension. A single factor common to all channels that
     differ is left to the pattern, which states it.
@@ -41,8 +91,8 @@ def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> li
 
 
 def _range(low: float, high: float) -> str:
-    texts = f"{low:.4g}", f"{high:.4g}"
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+    texts = dict.fromkeys((f"{low:.4g}", f"{high:.4g}"))
+    return " to ".join(texts)
 
 
 def _fits(found: Tensor, expected: Tensor, dim: int, rtol: float, atol: float) -> np.ndarray | None:
@@ -52,10 +102,8 @@ def _fits(found: Tensor, expected: Tensor, dim: int, rtol: float, atol: float) -
         return None
     fits = np.empty((channels, 2))
     for channel in range(channels):
-        e, b = (
-            tensor.with_array(np.take(tensor.array, channel, axis=dim)).numbers()
-            for tensor in (found, expected)
-        )
+        at = (slice(None),) * dim + (channel,)
+        e, b = found[at].numbers(), expected[at].numbers()
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             factor, offset = (1, 0) if np.array_equal(e, b) else _line(e, b)
             error = np.abs(e - (factor * b + offset))
