@@ -59,11 +59,14 @@ class Judgment:
     def __str__(self) -> str:
         if self.threshold is None:
             return f"{self.name} {'holds' if self.passed else 'fails'}"
-        relation = _relation(self.name)
         # A NaN or an infinity in one tensor fails a value that is within the threshold.
+        relation = _relation(self.name)
         if not _is_within(self.name, self.value, self.threshold):
             relation = {"<=": ">", ">=": "<"}[relation]
-        value = _digits(self.value, self.threshold)
+        # Enough digits to tell the value from the threshold.
+        texts = [f"{self.value:.{digits}g}" for digits in (4, 9, 17)]
+        different = (text for text in texts if float(text) != self.threshold)
+        value = texts[0] if self.value == self.threshold else next(different, texts[-1])
         return f"{self.name} {value} {relation} {self.threshold:g}"
 
 
@@ -73,15 +76,6 @@ def _relation(name: str) -> str:
 
 def _is_within(name: str, value: float, threshold: float) -> bool:
     return value <= threshold if _relation(name) == "<=" else value >= threshold
-
-
-def _digits(value: float, threshold: float) -> str:
-    """Returns the value with enough digits to tell it from the threshold."""
-    for digits in (4, 9, 17):
-        text = f"{value:.{digits}g}"
-        if float(text) != threshold or value == threshold:
-            break
-    return text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +121,14 @@ class Options:
         return Tolerance(rtol, 0, rms_atol) if self.atol is None else Tolerance(rtol, self.atol)
 
 
+def _number(value: Any) -> float:
+    """Returns NaN for any other object than a number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
 def check_integer(name: str, value: Any, low: int, high: int) -> int:
     try:
         number = operator.index(value)
@@ -138,38 +140,29 @@ def check_integer(name: str, value: Any, low: int, high: int) -> int:
 
 
 def check_tolerance(name: str, value: float | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 <= number < math.inf:
+    if value is not None and not 0 <= _number(value) < math.inf:
         raise ValueError(f"{name} is {value!r}, expected a finite number, at least 0")
-    return number
+    return None if value is None else float(value)
 
 
 def parse(criteria: Criteria) -> dict[str, float | None]:
     """Returns thresholds by name. criteria: a dict, or one or more texts such as "pcc>=0.99"."""
-    if criteria is None:
-        return {}
     if isinstance(criteria, Mapping):
-        parsed = {name: (threshold, None) for name, threshold in criteria.items()}
+        parsed = [(name, None, threshold) for name, threshold in criteria.items()]
     else:
-        texts = [criteria] if isinstance(criteria, str) else list(criteria)
-        parsed = dict(_parse_text(text) for text in texts)
-    return {name: _threshold(name, *pair) for name, pair in parsed.items()}
+        texts = [criteria] if isinstance(criteria, str) else criteria or ()
+        parsed = [_parts(str(text)) for text in texts]
+    return {name: _threshold(name, relation, threshold) for name, relation, threshold in parsed}
 
 
-def _parse_text(text: str) -> tuple[str, tuple[Any, str | None]]:
-    match = re.fullmatch(r"\s*(\w+)\s*(?:(<=|>=|=)\s*(\S+)\s*)?", str(text))
+def _parts(text: str) -> tuple[Any, ...]:
+    match = re.fullmatch(r"\s*(\w+)\s*(?:(<=|>=|=)\s*(\S+)\s*)?", text)
     if match is None:
         raise ValueError(f"criterion is {text!r}, expected a text such as 'pcc>=0.99' or 'bits'")
-    name, relation, threshold = match.groups()
-    return name, (threshold, relation)
+    return match.groups()
 
 
-def _threshold(name: str, threshold: Any, relation: str | None) -> float | None:
+def _threshold(name: str, relation: str | None, threshold: Any) -> float | None:
     if name not in NAMES:
         raise ValueError(f"criterion is {name!r}, expected one of {', '.join(NAMES)}")
     if name in _COUNTS:
@@ -178,10 +171,7 @@ def _threshold(name: str, threshold: Any, relation: str | None) -> float | None:
         return None
     if relation not in (None, "=", _relation(name)):
         raise ValueError(f"{name} is compared by {relation}, expected {_relation(name)}")
-    try:
-        number = float(threshold)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _number(threshold)
     if math.isnan(number):
         raise ValueError(f"the threshold of {name} is {threshold!r}, expected a number")
     return number
@@ -191,7 +181,7 @@ def judge(figures: Figures, thresholds: Mapping[str, float | None]) -> tuple[Jud
     """Returns the verdict of each criterion."""
     judgments = []
     for name, threshold in thresholds.items():
-        if name in _COUNTS:
+        if threshold is None:
             value = figures[_COUNTS[name]]
             passed = value == 0
         else:

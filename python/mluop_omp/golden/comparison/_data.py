@@ -125,6 +125,14 @@ class Outcome:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_operands": None}
 
+    @property
+    def compared(self) -> int:
+        """The number of tensors, texts and other objects that were compared."""
+        if self.kind == "nested":
+            return sum(child.compared for child in self.children.values())
+        return int(self.kind != "error")
 
-def is_comparable(outcome: Outcome) -> bool:
-    return not outcome.error and all(map(is_comparable, outcome.children.values()))
+    @property
+    def comparable(self) -> bool:
+        """Whether all parts could be compared."""
+        return not self.error and all(child.comparable for child in self.children.values())

@@ -20,10 +20,14 @@ _ULP_BUCKETS = 35
 _MAX_DIMENSIONS = 8
 
 
+def _fields(type: Any, names: str) -> list[tuple[str, Any]]:
+    return [(name, type) for name in names.split()]
+
+
 class _Options(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_double) for name in ("rtol", "atol", "rms_atol")),
-        *((name, ctypes.c_int) for name in ("bits", "nan_payloads")),
+        *_fields(ctypes.c_double, "rtol atol rms_atol"),
+        *_fields(ctypes.c_int, "bits nan_payloads"),
         ("epsilon", ctypes.c_double),
         ("worst", ctypes.c_int),
         ("axes", ctypes.POINTER(ctypes.c_char_p)),
@@ -32,22 +36,11 @@ class _Options(ctypes.Structure):
 
 class _Difference(ctypes.Structure):
     _fields_ = [
-        *(
-            (name, ctypes.c_int64)
-            for name in (
-                *("elements", "differing", "wrong", "above", "below"),
-                *("found_nan", "expected_nan", "found_inf", "expected_inf"),
-                *("special_mismatches", "overflowed", "flushed"),
-            )
-        ),
-        *(
-            (name, ctypes.c_double)
-            for name in (
-                *("diff1", "diff2", "diff3_relative", "diff3_absolute"),
-                *("max_relative", "max_absolute", "mean_magnitude", "rms", "atol"),
-                *("cosine", "pcc", "factor", "factor_residual"),
-            )
-        ),
+        *_fields(ctypes.c_int64, "elements differing wrong above below found_nan expected_nan"),
+        *_fields(ctypes.c_int64, "found_inf expected_inf special_mismatches overflowed flushed"),
+        *_fields(ctypes.c_double, "diff1 diff2 diff3_relative diff3_absolute max_relative"),
+        *_fields(ctypes.c_double, "max_absolute mean_magnitude rms atol cosine pcc factor"),
+        ("factor_residual", ctypes.c_double),
         ("max_ulp", ctypes.c_int64),
         ("ulp_histogram", ctypes.c_int64 * _ULP_BUCKETS),
     ]
@@ -56,7 +49,7 @@ class _Difference(ctypes.Structure):
 class _WrongElement(ctypes.Structure):
     _fields_ = [
         ("index", ctypes.c_int64),
-        *((name, ctypes.c_double) for name in ("expected", "found", "absolute", "relative")),
+        *_fields(ctypes.c_double, "expected found absolute relative"),
     ]
 
 
@@ -85,16 +78,13 @@ def difference(
 ) -> Difference:
     """Compares two tensors of one shape. bits: an element is wrong if its bits differ."""
     shape = found.shape or (1,)
-    surplus = len(shape) - _MAX_DIMENSIONS
-    if surplus > 0:
-        shape = (math.prod(shape[: surplus + 1]), *shape[surplus + 1 :])
-    names = axes if axes is not None and len(axes) == len(shape) else None
+    surplus = max(len(shape) - _MAX_DIMENSIONS, 0)
+    shape = (math.prod(shape[: surplus + 1]), *shape[surplus + 1 :])
     # With `worst` 0 the library does not search for a pattern.
-    options = _Options(
-        *dataclasses.astuple(tolerance), bits=bits, worst=max(worst, 1) if pattern else 0
-    )
-    if names is not None:
-        options.axes = (ctypes.c_char_p * len(shape))(*(name.encode() for name in names))
+    capacity = max(worst, 1)
+    options = _Options(*dataclasses.astuple(tolerance), bits=bits, worst=capacity if pattern else 0)
+    if axes is not None and len(axes) == len(shape):
+        options.axes = (ctypes.c_char_p * len(shape))(*(name.encode() for name in axes))
     arrays = [np.require(tensor.array, requirements=["C", "A"]) for tensor in (found, expected)]
     with _library.handle() as handle:
         tensors = []
@@ -106,34 +96,26 @@ def difference(
                 handle.pointer, *tensors, ctypes.byref(options), created
             )
         )
+    difference, count = _Difference(), ctypes.c_int()
+    elements = (_WrongElement * capacity)()
+    require(functions.mluOpOmpGetDifference(comparison, ctypes.byref(difference)))
+    require(
+        functions.mluOpOmpGetWrongElements(
+            comparison, worst, ctypes.byref(elements), ctypes.byref(count)
+        )
+    )
     return Difference(
-        _figures(comparison),
-        _worst(comparison, worst),
+        {**_values(difference), "ulp_histogram": list(difference.ulp_histogram)},
+        [tuple(_values(element).values()) for element in elements[: count.value]],
         functions.mluOpOmpGetComparisonPattern(comparison).decode(),
     )
+
+
+def _values(structure: ctypes.Structure) -> dict[str, Any]:
+    return {field[0]: getattr(structure, field[0]) for field in structure._fields_}
 
 
 def count_wrong(found: Tensor, expected: Tensor, options: Options) -> int:
     """Returns the number of wrong elements of tensors of one shape."""
     tolerance = options.tolerance(found, expected)
     return difference(found, expected, tolerance, pattern=False).figures["wrong"]
-
-
-def _figures(comparison: _Comparison) -> dict[str, Any]:
-    figures = _Difference()
-    require(functions.mluOpOmpGetDifference(comparison, ctypes.byref(figures)))
-    values = {name: getattr(figures, name) for name, _ in _Difference._fields_}
-    return {**values, "ulp_histogram": list(figures.ulp_histogram)}
-
-
-def _worst(comparison: _Comparison, capacity: int) -> list[tuple]:
-    elements, count = (_WrongElement * max(capacity, 1))(), ctypes.c_int()
-    require(
-        functions.mluOpOmpGetWrongElements(
-            comparison, capacity, ctypes.byref(elements), ctypes.byref(count)
-        )
-    )
-    return [
-        tuple(getattr(element, name) for name, _ in _WrongElement._fields_)
-        for element in elements[: count.value]
-    ]

@@ -16,7 +16,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Callable
+from typing import Any, Callable
 
 import numpy as np
 
@@ -51,13 +51,18 @@ def read(path: str | os.PathLike[str], raw: RawFormat) -> Any:
             return _read_folder(path, raw)
         if path.exists() and not path.is_file():
             raise ValueError("is neither a regular file nor a folder")
-        reader = _reader(path, raw)
+        suffix = path.suffix.lower()
+        if suffix not in (*_READERS, *_RAW_SUFFIXES) and raw.dtype is None:
+            raise ValueError(
+                f"the name ends in {path.suffix!r}, expected {', '.join(_READERS)}, or a raw file, "
+                "whose --dtype is stated"
+            )
         with path.open("rb") as file:
             # Files in /proc have a size of 0.
             size = path.stat().st_size
             if file.seek(size) == size and file.read(1):
                 raise ValueError(f"has more bytes than its size, {size}, states")
-        return reader(path)
+        return _READERS[suffix](path) if suffix in _READERS else _read_raw(path, raw)
 
 
 @contextlib.contextmanager
@@ -79,18 +84,6 @@ def _deferred(path: Path, function: Callable[..., Any], *arguments: Any) -> Defe
     return Deferred(read)
 
 
-def _reader(path: Path, raw: RawFormat) -> Any:
-    reader = _READERS.get(path.suffix.lower())
-    if reader is not None:
-        return reader
-    if path.suffix.lower() not in _RAW_SUFFIXES and raw.dtype is None:
-        raise ValueError(
-            f"the name ends in {path.suffix!r}, expected {', '.join(_READERS)}, or a raw file, "
-            "whose --dtype is stated"
-        )
-    return lambda file: _read_raw(file, raw)
-
-
 def _read_folder(folder: Path, raw: RawFormat) -> dict[str, Deferred]:
     """Returns the files by their names relative to the folder."""
     suffixes = {*_READERS, *_RAW_SUFFIXES}
@@ -104,22 +97,22 @@ def _read_folder(folder: Path, raw: RawFormat) -> dict[str, Deferred]:
     return files
 
 
-def _bytes_of(dtype: np.dtype, shape: Sequence[int]) -> int:
+def _require_size(found: int, dtype: np.dtype, shape: Sequence[int]) -> None:
     if any(extent < 0 for extent in shape):
         raise ValueError(f"the shape is {list(shape)}, expected extents of 0 or more")
-    return math.prod(shape) * dtype.itemsize
-
-
-def _require_size(found: int, expected: int) -> None:
+    expected = math.prod(shape) * dtype.itemsize
     if found != expected:
         raise ValueError(f"found {found} bytes of elements, expected {expected}")
 
 
-def _map(path: Path, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> np.ndarray:
-    """Maps elements of a file that is known to hold them."""
-    if math.prod(shape) == 0:
+def _map(
+    path: Path, size: int, dtype: np.dtype, shape: Sequence[int], offset: int, order: Any = "C"
+) -> np.ndarray:
+    """Maps elements, which have `size` bytes in the file."""
+    _require_size(size, dtype, shape)
+    if size == 0:
         return np.empty(shape, dtype)
-    return np.memmap(path, dtype, "r", offset, shape)
+    return np.memmap(path, dtype, "r", offset, tuple(shape), order)
 
 
 def _read_raw(path: Path, raw: RawFormat) -> Tensor:
@@ -133,8 +126,7 @@ def _read_raw(path: Path, raw: RawFormat) -> Tensor:
     if raw.shape is None and size % stored.itemsize:
         raise ValueError(f"the file has {size} bytes, expected a multiple of {stored.itemsize}")
     shape = (size // stored.itemsize,) if raw.shape is None else raw.shape
-    _require_size(size, _bytes_of(stored, shape))
-    return Tensor(_map(path, stored, shape, 0), dtype)
+    return Tensor(_map(path, size, stored, shape, 0), dtype)
 
 
 def _stored(dtype: str) -> np.dtype:
@@ -143,18 +135,12 @@ def _stored(dtype: str) -> np.dtype:
 
 def _read_npy(path: Path) -> np.ndarray:
     with path.open("rb") as file:
-        shape, is_fortran, dtype = _npy_header(file)
-        offset = file.tell()
-    _require_size(path.stat().st_size - offset, _bytes_of(dtype, shape))
-    return _arranged(_map(path, dtype, (math.prod(shape),), offset), shape, is_fortran)
+        shape, order, dtype = _npy_header(file)
+        return _map(path, path.stat().st_size - file.tell(), dtype, shape, file.tell(), order)
 
 
-def _arranged(elements: np.ndarray, shape: tuple[int, ...], is_fortran: bool) -> np.ndarray:
-    return elements.reshape(shape, order="F" if is_fortran else "C")
-
-
-def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Reads the header of a .npy: shape, whether the order is Fortran, dtype."""
+def _npy_header(file: Any) -> tuple[tuple[int, ...], Any, np.dtype]:
+    """Reads the header of a .npy: shape, order of the elements ("C" or "F"), dtype."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"the version of the .npy format is {version}, expected (1, 0) or (2, 0)")
@@ -165,7 +151,7 @@ def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
         raise ValueError(f"the header is not valid: {error}") from error
     if dtype.hasobject:
         raise ValueError("the array has Python objects, expected numbers")
-    return shape, is_fortran, dtype
+    return shape, "F" if is_fortran else "C", dtype
 
 
 def _sparse_or_named(named: dict[str, Any]) -> Any:
@@ -204,32 +190,26 @@ def _read_npz(path: Path) -> Any:
     reading = next(_READINGS)
     infos = _archive(path, reading).infolist()
     members = unique((info.filename.removesuffix(".npy"), info) for info in infos)
-    if len(members) == 0:
+    if not members:
         raise ValueError("the archive has no arrays")
-    return _sparse_or_named(
-        {
-            name: _deferred(path, _read_npz_member, reading, member)
-            for name, member in members.items()
-        }
-    )
 
+    def member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
+        return read_member(_archive(path, reading), info)
 
-def _read_npz_member(path: Path, reading: int, info: zipfile.ZipInfo) -> np.ndarray:
-    return read_member(_archive(path, reading), info)
+    return _sparse_or_named({name: _deferred(path, member, info) for name, info in members.items()})
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     """Reads an array of a .npz. Raises ValueError with its name if it is damaged."""
     with _named(info.filename), archive.open(info) as member:
-        shape, is_fortran, dtype = _npy_header(member)
-        size = _bytes_of(dtype, shape)
-        _require_size(info.file_size - member.tell(), size)
+        shape, order, dtype = _npy_header(member)
+        _require_size(info.file_size - member.tell(), dtype, shape)
         # Allocates only what the archive delivers, whatever its headers claim.
         elements = bytearray()
         while chunk := member.read(1 << 24):
             elements += chunk
-        _require_size(len(elements), size)
-        return _arranged(np.frombuffer(elements, dtype), shape, is_fortran)
+        _require_size(len(elements), dtype, shape)
+        return np.frombuffer(elements, dtype).reshape(shape, order=order)
 
 
 def _read_pt(path: Path) -> Any:
@@ -275,12 +255,10 @@ def _require_layout(header: dict[str, Any], size: int) -> None:
     """Requires the tensors to cover the bytes past the header without gap or overlap."""
     places = []
     for name, entry in header.items():
-        try:
-            first, last = entry["data_offsets"]
-            if not (type(first) is type(last) is int):
-                raise TypeError
-        except (KeyError, TypeError, ValueError):
-            raise _invalid_entry(name, entry) from None
+        offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+        if not _is_integers(offsets) or len(offsets) != 2:
+            raise _invalid_entry(name, entry)
+        first, last = offsets
         if not 0 <= first <= last <= size:
             raise ValueError(f"{name} is at {first} to {last} of {size} bytes")
         places.append((first, last, name))
@@ -300,14 +278,16 @@ def _invalid_entry(name: str, entry: Any) -> ValueError:
     )
 
 
+def _is_integers(value: Any) -> bool:
+    return type(value) is list and all(type(each) is int for each in value)
+
+
 def _map_entry(path: Path, name: str, entry: Any, begin: int) -> Any:
     shape, (first, last) = entry.get("shape"), entry["data_offsets"]
     dtype = _SAFETENSORS_DTYPES.get(str(entry.get("dtype")))
-    if dtype is None or type(shape) is not list or any(type(extent) is not int for extent in shape):
+    if dtype is None or not _is_integers(shape):
         raise _invalid_entry(name, entry)
-    stored = _stored(dtype)
-    _require_size(last - first, _bytes_of(stored, shape))
-    array = _map(path, stored, tuple(shape), begin + first)
+    array = _map(path, last - first, _stored(dtype), shape, begin + first)
     return Tensor(array, dtype) if dtype == "bfloat16" else array
 
 

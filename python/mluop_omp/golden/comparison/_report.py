@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mluop_omp.golden._text import counted, labeled, listed, table
-from mluop_omp.golden.comparison._data import Outcome, SiteMapping, SiteReport, is_comparable
+from mluop_omp.golden.comparison._data import Outcome, SiteMapping, SiteReport
 
 # Children that get a whole report; the others get one line each.
 _MAX_REPORTS = 5
@@ -38,24 +38,14 @@ def verdict_of(comparison: Outcome) -> str:
 
 
 def text_of(comparison: Outcome) -> str:
-    return "\n".join(_lines(comparison))
-
-
-def _lines(comparison: Outcome) -> list[str]:
     lines = [verdict_of(comparison)]
     if comparison.kind == "nested" and not comparison.error:
-        return lines + _children(comparison)
-    if comparison.kind == "other" or comparison.error:
-        return lines
-    if comparison.sites is not None:
-        lines += _site_lines(comparison.sites)
-    if comparison.pattern:
-        lines.append(f"pattern: {comparison.pattern}")
-    lines += comparison.notes
-    lines += _worst(comparison)
-    if comparison.figures.get("differing"):
-        lines += _figures(comparison)
-    return lines
+        lines += _children(comparison)
+    elif comparison.kind in ("dense", "sparse"):
+        lines += [] if comparison.sites is None else _site_lines(comparison.sites)
+        lines += [f"pattern: {comparison.pattern}"] if comparison.pattern else []
+        lines += [*comparison.notes, *_worst(comparison), *_figures(comparison)]
+    return "\n".join(lines)
 
 
 def _elements(comparison: Outcome) -> str:
@@ -110,29 +100,24 @@ def _sites(comparison: Outcome) -> str:
     assert sites is not None
     if sites.equal and not sites.common:
         return "no sites"
-    parts = []
-    if sites.only_found:
-        parts.append(f"{counted(sites.only_found, 'site')} only in found")
-    if sites.only_expected:
-        parts.append(f"{counted(sites.only_expected, 'site')} only in expected")
-    if sites.elsewhere:
-        parts.append(f"{counted(sites.elsewhere, 'nonzero element')} outside the sites")
-    if sites.equal:
-        parts.append("the same sites")
-    parts.append(_elements(comparison) if sites.common else "no common sites")
-    return "; ".join(parts)
+    counts = (
+        (sites.only_found, "site", "only in found"),
+        (sites.only_expected, "site", "only in expected"),
+        (sites.elsewhere, "nonzero element", "outside the sites"),
+    )
+    parts = [f"{counted(count, noun)} {where}" for count, noun, where in counts if count]
+    values = _elements(comparison) if sites.common else "no common sites"
+    return "; ".join([*(parts or ["the same sites"]), values])
 
 
 def _site_lines(sites: SiteReport) -> list[str]:
     lines = [f"sites: found {sites.found}, expected {sites.expected}, common {sites.common}"]
     if not sites.same_order:
         lines.append("rows are in another order (ignored)")
-    kinds = (("only", "only"), ("repeated", "repeated"), ("outside", "out of range"))
-    sides = ("found", "expected")
-    texts = {f"{kind}_{side}": f"{text} in {side}" for kind, text in kinds for side in sides}
+    kinds = {"only": "only", "repeated": "repeated", "outside": "out of range"}
+    texts = {f"{k}_{s}": f"{t} in {s}" for k, t in kinds.items() for s in ("found", "expected")}
     for name, text in {**texts, "elsewhere": "nonzero outside the sites"}.items():
-        count = getattr(sites, name)
-        if count:
+        if count := getattr(sites, name):
             examples = sites.examples.get(name, [])[:_MAX_SITES]
             lines.append(f"{text}: {count}: {listed(map(_tuple, examples), count)}")
     if sites.mapping is not None:
@@ -189,11 +174,11 @@ def _tuple(values: Sequence[int]) -> str:
 
 def _figures(comparison: Outcome) -> list[str]:
     figures = comparison.figures
+    if not figures["differing"]:
+        return []
     lines = [", ".join(f"{name} {_number(figures[name])}" for name in names) for names in _FIGURES]
-    counts = [f"{figures[name]} {text}" for name, text in _SPECIALS.items() if figures.get(name)]
-    if counts:
-        lines.append(", ".join(counts))
-    return lines
+    counts = [f"{figures[name]} {text}" for name, text in _SPECIALS.items() if figures[name]]
+    return lines + [", ".join(counts)] * bool(counts)
 
 
 def _number(value: Any) -> str:
@@ -202,24 +187,19 @@ def _number(value: Any) -> str:
 
 def _nested(comparison: Outcome) -> str:
     children = comparison.children.values()
-    differing = sum(not child.equal and is_comparable(child) for child in children)
-    errors = sum(not is_comparable(child) for child in children)
-    parts = []
-    if comparison.missing:
-        parts.append(f"{len(comparison.missing)} missing")
-    if comparison.extra:
-        parts.append(f"{len(comparison.extra)} extra")
-    if errors:
-        parts.append(f"{errors} cannot be compared")
-    if differing:
-        parts.append(f"{differing} of {len(comparison.children)} differ")
-    if parts:
-        return ", ".join(parts)
-    if not comparison.children:
-        return "both are empty"
-    return f"all {len(comparison.children)}" + ", without elements" * (
-        not _has_elements(comparison)
+    counts = (
+        (len(comparison.missing), "missing"),
+        (len(comparison.extra), "extra"),
+        (sum(not child.comparable for child in children), "cannot be compared"),
+        (
+            sum(not child.equal and child.comparable for child in children),
+            f"of {len(children)} differ",
+        ),
     )
+    parts = [f"{count} {text}" for count, text in counts if count]
+    if parts or not children:
+        return ", ".join(parts) or "both are empty"
+    return f"all {len(children)}" + ("" if _has_elements(comparison) else ", without elements")
 
 
 def _has_elements(comparison: Outcome) -> bool:
@@ -229,10 +209,8 @@ def _has_elements(comparison: Outcome) -> bool:
 
 
 def _children(comparison: Outcome) -> list[str]:
-    lines = []
-    for text, names in (("missing", comparison.missing), ("extra", comparison.extra)):
-        if names:
-            lines.append(f"{text}: {listed(names)}")
+    sides = (("missing", comparison.missing), ("extra", comparison.extra))
+    lines = [f"{text}: {listed(names)}" for text, names in sides if names]
     wrong = [(name, child) for name, child in comparison.children.items() if not child.equal]
     for position, (name, child) in enumerate(wrong):
         lines += labeled(name, child if position < _MAX_REPORTS else verdict_of(child))

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from mluop_omp.golden.comparison import _report
-from mluop_omp.golden.comparison._data import Outcome, is_comparable
+from mluop_omp.golden.comparison._data import Outcome
 
 
 class Comparison(Outcome):
@@ -42,18 +42,6 @@ class Comparison(Outcome):
 
     __repr__ = __str__
 
-    @property
-    def compared(self) -> int:
-        """The number of tensors, texts and other objects that were compared."""
-        if self.kind == "nested":
-            return sum(child.compared for child in self.children.values())
-        return int(self.kind != "error")
-
-    @property
-    def comparable(self) -> bool:
-        """Whether all parts could be compared."""
-        return is_comparable(self)
-
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes the report as one self-contained HTML file.
 
@@ -79,9 +67,8 @@ class Comparison(Outcome):
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {
-            name: _plain(each) for name, each in pairs if not _is_empty(each) and name[0] != "_"
-        }
+        shown = {name: each for name, each in pairs if not name.startswith("_")}
+        return _plain({n: each for n, each in shown.items() if each not in (None, "", (), [], {})})
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -89,7 +76,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, (str, tuple, list, dict)) and not value)
