@@ -255,7 +255,7 @@ def _require_layout(header: dict[str, Any], size: int) -> None:
     """Requires the tensors to cover the bytes past the header without gap or overlap."""
     places = []
     for name, entry in header.items():
-        offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+        offsets: Any = entry.get("data_offsets") if isinstance(entry, dict) else None
         if not _is_integers(offsets) or len(offsets) != 2:
             raise _invalid_entry(name, entry)
         first, last = offsets

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable
+from typing import Any
 
 from mluop_omp._library import MluOpError
 from mluop_omp.golden._progress import track
-from mluop_omp.golden.comparison import _tensors
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._result import Comparison
+from mluop_omp.golden.comparison._tensors import compare_tensors
 from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 
 # Largest nesting of containers; a deeper one most likely contains itself.
@@ -29,9 +29,8 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
             error = "nothing was compared: neither contains a tensor"
             return dataclasses.replace(result, equal=False, error=error)
         return result
-    compare = _COMPARISONS.get((type(found), type(expected)))
-    if compare is not None:
-        result = compare(found, expected, options)
+    if isinstance(found, (Tensor, Sparse)) and isinstance(expected, (Tensor, Sparse)):
+        result = compare_tensors(found, expected, options)
         return result if result.equal else dataclasses.replace(result, _operands=operands)
     kinds = _kind(found), _kind(expected)
     if kinds[0] != kinds[1] or isinstance(found, (dict, Tensor, Sparse)):
@@ -39,14 +38,6 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
     equal = bool(found == expected)
     note = "" if equal else f"found {_short(found)}, expected {_short(expected)}"
     return Comparison(equal, kind="other", notes=(note,) if note else ())
-
-
-_COMPARISONS: dict[tuple[type, type], Callable[[Any, Any, Options], Comparison]] = {
-    (Tensor, Tensor): _tensors.compare_dense,
-    (Sparse, Sparse): _tensors.compare_sparse,
-    (Sparse, Tensor): _tensors.compare_sparse,
-    (Tensor, Sparse): _tensors.compare_sparse,
-}
 
 
 def _kind(value: Any) -> str:

@@ -145,10 +145,7 @@ def _mapping(mapping: SiteMapping, rows: int) -> str:
 
 
 def _worst(comparison: Outcome) -> list[str]:
-    if not comparison.worst:
-        return []
-    sparse = comparison.worst[0].site is not None
-    rows = [("site, channel" if sparse else "index", "expected", "found", "absolute", "relative")]
+    rows = []
     for element in comparison.worst:
         index = _tuple(element.index)
         if element.site is not None:
@@ -156,7 +153,8 @@ def _worst(comparison: Outcome) -> list[str]:
         values = map(_value, (element.expected, element.found), reversed(comparison.dtypes))
         errors = (f"{error:.3g}" for error in (element.absolute, element.relative))
         rows.append((index, *values, *errors))
-    return table(rows, "<>>>>")
+    names = ("index" if comparison.sites is None else "site, channel", "expected", "found")
+    return table([(*names, "absolute", "relative"), *rows], "<>>>>") if rows else []
 
 
 def _value(value: float, dtype: str) -> str:

@@ -44,6 +44,7 @@ class Match:
 def match(found: Sparse | Tensor, expected: Sparse | Tensor) -> Match:
     """Matches two sparse tensors, or a sparse and a dense one. Raises ValueError by the shapes."""
     if isinstance(found, Tensor):
+        assert isinstance(expected, Sparse)
         return _match_dense(expected, found, "expected", "found")
     if isinstance(expected, Tensor):
         return _match_dense(found, expected, "found", "expected")

@@ -26,7 +26,11 @@ from mluop_omp.golden.comparison._values import Sparse, Tensor
 _EXAMPLES = 8
 
 
-def compare_dense(found: Tensor, expected: Tensor, options: Options) -> Comparison:
+def compare_tensors(
+    found: Sparse | Tensor, expected: Sparse | Tensor, options: Options
+) -> Comparison:
+    if not (isinstance(found, Tensor) and isinstance(expected, Tensor)):
+        return _compare_sparse(found, expected, options)
     if found.shape != expected.shape:
         raise ValueError(_shapes.mismatch(found, expected, options))
     result = _elements(found, expected, options, options.axes)
@@ -68,7 +72,7 @@ def _elements(
 
 
 def _wrong_element(
-    found: Tensor, expected: Tensor, linear: int, b: float, e: float, *errors: float
+    found: Tensor, expected: Tensor, linear: int, b: float, e: float, *errors: Any
 ) -> WrongElement:
     index = tuple(map(int, np.unravel_index(linear, found.shape)))
     # A double does not hold integers beyond 2**53.
@@ -77,7 +81,7 @@ def _wrong_element(
     return WrongElement(index, b, e, *errors)
 
 
-def compare_sparse(
+def _compare_sparse(
     found: Sparse | Tensor, expected: Sparse | Tensor, options: Options
 ) -> Comparison:
     """Compares values at common sites. At least one is sparse; a dense one is 0 elsewhere."""
