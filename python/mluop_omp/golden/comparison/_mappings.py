@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from typing import Callable
 
 import numpy as np
 
-from mluop_omp.golden.comparison import _sites
 from mluop_omp.golden.comparison._data import SiteMapping
 
-# Rows of found on which each mapping is tried; the best mapping is counted on all rows.
+# Rows of found on which each mapping is tried.
 _SAMPLE = 1024
 
 
@@ -23,30 +21,28 @@ def apply(mapping: SiteMapping, indices: np.ndarray) -> np.ndarray:
     return mapped
 
 
-def propose(found: np.ndarray, expected: np.ndarray, common: int) -> SiteMapping | None:
-    """Returns the mapping with the most matches; None if these are under half or at most `common`.
+def propose(found: np.ndarray, expected: np.ndarray) -> SiteMapping | None:
+    """Returns the mapping with the most matches in a sample of found.
 
     Mappings combine a permutation of the axes, the batch in the last column, a factor of 2, 4 or 8,
     and an offset of 1.
     """
-    fewest = min(len(found), len(expected))
     # More columns have too many permutations; larger coordinates would overflow when multiplied.
-    if fewest == 0 or found.shape[1] > 5 or found.min() < -(2**59) or found.max() > 2**59:
+    if len(found) == 0 or found.shape[1] > 5 or found.min() < -(2**59) or found.max() > 2**59:
         return None
     matches_of = _counter(expected)
     if matches_of is None:
         return None
     rows = np.linspace(0, len(found) - 1, min(len(found), _SAMPLE)).astype(np.int64)
-    best = max(_mappings(found.shape[1]), key=lambda each: matches_of(apply(each, found[rows])))
-    # Several sites of found may map to one site, so count joined rows.
-    matches = len(_sites.join(apply(best, found), expected)[0][0])
-    if 2 * matches < fewest or matches <= common:
-        return None
-    return dataclasses.replace(best, matches=matches)
+    return max(_mappings(found.shape[1]), key=lambda each: matches_of(apply(each, found[rows])))
 
 
 def _counter(sites: np.ndarray) -> Callable[[np.ndarray], int] | None:
-    """Returns a function that counts rows among the sites; None if their box exceeds int64."""
+    """Returns a function that counts rows among the sites; None if there are none, or their box
+    exceeds int64.
+    """
+    if len(sites) == 0:
+        return None
     low, high = sites.min(axis=0), sites.max(axis=0)
     extents = [int(last) - int(first) + 1 for first, last in zip(low, high)]
     if math.prod(extents) >= 2**63 - 1:

@@ -42,7 +42,11 @@ class Match:
 
 
 def match(found: Sparse | Tensor, expected: Sparse | Tensor) -> Match:
-    """Matches two sparse tensors, or a sparse and a dense one. Raises ValueError by the shapes."""
+    """Matches two sparse tensors, or a sparse and a dense one.
+
+    The k-th row at a site of found is matched with the k-th row at that site of expected. Raises
+    ValueError if the shapes do not fit.
+    """
     if isinstance(found, Tensor):
         assert isinstance(expected, Sparse)
         return _match_dense(expected, found, "expected", "found")
@@ -58,18 +62,38 @@ def match(found: Sparse | Tensor, expected: Sparse | Tensor) -> Match:
             f"channels differ: found has features {list(found.features.shape)}, expected has "
             f"{list(expected.features.shape)}"
         )
-    rows, others = join(found.indices, expected.indices)
+    keys = linear_keys(np.concatenate([found.indices, expected.indices]))
+    keys_found, keys_expected = np.split(keys, [len(found.indices)])
+    order_found, repeats_found = _ordered(keys_found)
+    order_expected, repeats_expected = _ordered(keys_expected)
+    keys_found, keys_expected = keys_found[order_found], keys_expected[order_expected]
+    position = np.searchsorted(keys_expected, keys_found) + repeats_found
+    is_common = position < len(keys_expected)
+    is_common[is_common] = keys_expected[position[is_common]] == keys_found[is_common]
+    # The row of found for each row of expected, or -1.
+    partners = np.full(len(keys_expected), -1)
+    partners[order_expected[position[is_common]]] = order_found[is_common]
+    rows = np.flatnonzero(partners >= 0)
+    others = {
+        "only_found": found.indices[np.sort(order_found[~is_common])],
+        "repeated_found": found.indices[np.sort(order_found[repeats_found > 0])],
+        "only_expected": expected.indices[partners < 0],
+        "repeated_expected": expected.indices[np.sort(order_expected[repeats_expected > 0])],
+    }
     return Match(
-        found.features.rows(rows[0]),
-        expected.features.rows(rows[1]),
-        rows[1],
-        expected.indices[rows[1]],
-        {
-            name: (found if name.endswith("found") else expected).indices[each]
-            for name, each in others.items()
-        },
-        same_order=bool((rows[0][1:] > rows[0][:-1]).all()),
+        found.features.rows(partners[rows]),
+        expected.features.rows(rows),
+        rows,
+        expected.indices[rows],
+        others,
+        same_order=bool((np.diff(partners[rows]) > 0).all()),
     )
+
+
+def _ordered(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the order of keys, and the number of equal keys before each of the ordered keys."""
+    order = np.argsort(keys, kind="stable")
+    return order, np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
 
 
 def _match_dense(sparse: Sparse, dense: Tensor, side: str, other: str) -> Match:
@@ -90,11 +114,11 @@ def _match_dense(sparse: Sparse, dense: Tensor, side: str, other: str) -> Match:
     sites = sparse.indices[rows]
     gathered = dense[(sites[:, 0], slice(None), *sites[:, 1:].T)]
     pair = {side: features.rows(rows), other: gathered}
-    keys = linear_keys(sparse.indices)
-    order = np.argsort(keys, kind="stable")
-    repeated = np.sort(order[occurrences(keys[order]) > 0])
-    others = {f"only_{side}": outside, f"repeated_{side}": repeated}
-    others = {name: sparse.indices[each] for name, each in others.items()}
+    order, repeats = _ordered(linear_keys(sparse.indices))
+    others = {
+        f"only_{side}": sparse.indices[outside],
+        f"repeated_{side}": sparse.indices[np.sort(order[repeats > 0])],
+    }
     return Match(pair["found"], pair["expected"], rows, sites, others, dense=dense)
 
 
@@ -140,44 +164,6 @@ def linear_keys(indices: np.ndarray) -> np.ndarray:
         keys = keys * extent + (column - low)
         bound *= extent
     return keys
-
-
-def occurrences(ordered: np.ndarray) -> np.ndarray:
-    """Returns for each of the ascending keys the number of equal keys before it."""
-    return np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
-
-
-def join(
-    found: np.ndarray, expected: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, np.ndarray]]:
-    """Joins two lists of sites by coordinate.
-
-    The k-th row at a site of found is joined with the k-th row at that site of expected.
-
-    Returns:
-        The joined rows of found and of expected, in the order of expected; and by attribute of
-        `SiteReport`, the rows that are not joined, and those whose site an earlier row has.
-    """
-    keys = linear_keys(np.concatenate([found, expected]))
-    keys_found, keys_expected = keys[: len(found)], keys[len(found) :]
-    order_found = np.argsort(keys_found, kind="stable")
-    order_expected = np.argsort(keys_expected, kind="stable")
-    keys_found, keys_expected = keys_found[order_found], keys_expected[order_expected]
-    repeats = occurrences(keys_found)
-    position = np.searchsorted(keys_expected, keys_found) + repeats
-    is_common = position < len(expected)
-    is_common[is_common] = keys_expected[position[is_common]] == keys_found[is_common]
-    # The row of found for each row of expected, or -1.
-    rows = np.full(len(expected), -1)
-    rows[order_expected[position[is_common]]] = order_found[is_common]
-    others = {
-        "only_found": order_found[~is_common],
-        "repeated_found": order_found[repeats > 0],
-        "only_expected": np.flatnonzero(rows < 0),
-        "repeated_expected": order_expected[occurrences(keys_expected) > 0],
-    }
-    others = {name: np.sort(each) for name, each in others.items()}
-    return (rows[rows >= 0], np.flatnonzero(rows >= 0)), others
 
 
 def out_of_range(indices: np.ndarray, extents: tuple[int | None, ...]) -> np.ndarray:

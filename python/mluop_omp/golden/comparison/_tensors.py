@@ -149,13 +149,17 @@ def _site_report(
 
 
 def _mapping(found: Sparse, expected: Sparse, common: int, options: Options) -> SiteMapping | None:
-    """Returns a mapping with the number of elements that would be wrong, if few sites match."""
-    if 2 * common >= min(len(found.indices), len(expected.indices)):
+    """Returns a mapping by which more sites match, and at least half, if fewer do without it."""
+    fewest = min(len(found.indices), len(expected.indices))
+    if 2 * common >= fewest:
         return None
-    mapping = _mappings.propose(found.indices, expected.indices, common)
+    mapping = _mappings.propose(found.indices, expected.indices)
     if mapping is None:
         return None
     mapped = dataclasses.replace(found, indices=_mappings.apply(mapping, found.indices))
     match = _sites.match(mapped, expected)
+    matches = len(match.rows)
+    if 2 * matches < fewest or matches <= common:
+        return None
     wrong = _engine.count_wrong(match.found, match.expected, options)
-    return dataclasses.replace(mapping, wrong=wrong)
+    return dataclasses.replace(mapping, matches=matches, wrong=wrong)
