@@ -190,18 +190,12 @@ FILES = {
     "pickle.pt": (pickle.dumps(Evil(), 2), "weights_only=True"),
     "text.pt": (b"hello", "weights_only=True"),
     "twice.npz": (npz(*[npy("(4, 6)", bytes(96))] * 2), "'x' occurs twice"),
-    "both names.npz": (
-        npz(*[npy("(4, 6)", bytes(96))] * 2, names=("x", "x.npy")),
-        "'x' occurs twice",
-    ),
+    "both names.npz": (npz(*[npy("()", bytes(4))] * 2, names=("x", "x.npy")), "'x' occurs twice"),
     "twice.pt": (npz(b"", b"", names=("a/data.pkl",) * 2), "'a/data.pkl' occurs twice"),
     "empty.safetensors": (b"", "has 0 bytes, expected at least the 8"),
     "none.safetensors": (safetensors({}), "has no tensors"),
     "metadata.safetensors": (safetensors({"__metadata__": {"a": "b"}}), "has no tensors"),
-    "twice.safetensors": (
-        safetensors({"x": {}, "y": {}}).replace(b"y", b"x"),
-        "'x' occurs twice",
-    ),
+    "twice.safetensors": (safetensors({"x": {}, "y": {}}).replace(b"y", b"x"), "'x' occurs twice"),
     "overlap.safetensors": (placed((0, 60), (40, 96)), "x1 begins at byte 40, expected 60"),
     "gap.safetensors": (placed((0, 40), (60, 96)), "x1 begins at byte 60, expected 40"),
     "start.safetensors": (placed((8, 96)), "x0 begins at byte 8, expected 0"),
@@ -264,9 +258,9 @@ def test_bad_arguments_give_a_message_and_status_2(tmp_path, command, monkeypatc
     VALUES.tofile("c.bin")
     (tmp_path / "odd.bin").write_bytes(b"odd")
     os.mkfifo("pipe.npy")
-    (tmp_path / "empty").mkdir()
+    for name in ("empty", "folder"):
+        (tmp_path / name).mkdir()
     for name in "xy":
-        (tmp_path / "folder").mkdir(exist_ok=True)
         np.save(tmp_path / "folder" / name, VALUES)
     status, _, err = command(*arguments)
     assert status == 2 and text in err, err

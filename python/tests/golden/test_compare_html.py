@@ -323,23 +323,19 @@ def test_runs(tmp_path):
     assert any("cannot be read again" in text for text in page.text)
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress(monkeypatch):
-    items = list(range(5))
-    assert _progress.track(items, "work") is items
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_progress(monkeypatch, is_terminal):
+    items, terminal = list(range(5)), io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: is_terminal, raising=False)
     monkeypatch.setattr(_progress, "_DELAY_SECONDS", 0)
-    for terminal, is_shown in ((io.StringIO(), False), (Terminal(), True)):
-        monkeypatch.setattr(sys, "stderr", terminal)
-        with _progress.shown():
-            tracked = _progress.track(items, "work")
-            outer = [(each, _progress.track(items, "inner") is items) for each in tracked]
-        assert outer == [(each, True) for each in items]
-        assert ("work" in terminal.getvalue()) is is_shown
-        assert _progress.track(items, "work") is items
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert _progress.track(items, "work") is items
+    with _progress.shown():
+        tracked = _progress.track(items, "work")
+        outer = [(each, _progress.track(items, "inner") is items) for each in tracked]
+    assert outer == [(each, True) for each in items]
+    assert ("work" in terminal.getvalue()) is is_terminal
+    assert _progress.track(items, "work") is items
 
 
 def chromium() -> str | None:
