@@ -16,18 +16,18 @@ from mluop_omp.golden.comparison.page._elements import Counts, Map
 
 # Colors that are visible in both schemes. Errors: from the smallest to the largest.
 _SCALE = ("#f6b26b", "#f0803c", "#e0394f", "#c2147b")
-_COLORS = {"right": "#8b929c", "wrong": "#dd3b4e", "missing": "#1e88e5", "extra": "#12a37f"}
+_RIGHT_COLOR, _WRONG_COLOR = "#8b929c", "#dd3b4e"
 _SPECIAL = "#8a63f0"
 _SPECIAL_ENTRY = ("■", _SPECIAL, "NaN or infinity in one tensor only")
-# Marks of sites, in units around their position, and in the legend.
-_MARKS = {
-    "right": ("", "■"),
-    "wrong": ("m-2-2h4v4h-4z", "■"),
-    "missing": ("m-3-3h6l-3 6z", "▽"),
-    "extra": ("m-3-3l6 6m0-6l-6 6", "✕"),
+# Kinds of sites: color, mark in units around a position, and symbol and text in the legend.
+_KINDS = {
+    "right": (_RIGHT_COLOR, "", "■", "right"),
+    "wrong": (_WRONG_COLOR, "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "■", ""),
+    "missing": ("#1e88e5", "m-3-3h6l-3 6z", "▽", "only in expected"),
+    "extra": ("#12a37f", "m-3-3l6 6m0-6l-6 6", "✕", "only in found"),
 }
-# Most isolated wrong cells that are circled, and most sites of a kind that are marked.
-_MAX_CIRCLES = 24
+# Most isolated wrong cells that are circled, and most sites of another kind that are marked.
+_MAX_CIRCLES = 60
 _MAX_MARKS = 1000
 # Errors with a larger ratio are drawn on a logarithmic scale, of at most this number of decades.
 _LINEAR_RATIO, _DECADES = 20.0, 9
@@ -178,38 +178,31 @@ def draw_map(each: Map, what: str) -> str:
     y = _Axis(first[0], first[0] + extents[0], *ends)
     x = _Axis(first[1], first[1] + extents[1], _LEFT, _LEFT + width)
 
-    def path_of(cells: np.ndarray, mark: str) -> str:
-        middles = (np.argwhere(cells) + 0.5) * each.steps + first
-        return "".join(f"M{x.at(k):.1f} {y.at(i):.1f}{mark}" for i, k in middles)
-
     pixels, scale = _colored(each.errors)
-    content, entries = "", []
-    texts = {
-        "right": "right",
-        "wrong": what,
-        "missing": "only in expected",
-        "extra": "only in found",
-    }
+    wrong = each.errors > 0
+    marked = {"wrong": _alone(wrong) if wrong.size > 400 else wrong & False}
+    entries = []
     for kind, cells in each.masks.items():
-        color, (mark, symbol) = _COLORS[kind], _MARKS[kind]
-        is_marked = bool(mark) and np.count_nonzero(cells) <= _MAX_MARKS
+        color, _, symbol, text = _KINDS[kind]
         if kind == "right":
-            pixels[cells & (each.errors == 0)] = _rgba(color, 0.8)
-        elif kind != "wrong" and not is_marked:
+            pixels[cells & ~wrong] = _rgba(color, 0.8)
+        elif kind != "wrong" and np.count_nonzero(cells) <= _MAX_MARKS:
+            marked[kind] = cells
+        elif kind != "wrong":
             pixels[cells] = _rgba(color)
-        if is_marked:
-            content += f'<path class="mark" stroke="{color}" d="{path_of(cells, mark)}"/>'
         if each.sites[kind] or kind == "right":
-            entries.append((symbol, color, f"{texts[kind]}: {each.sites[kind]}"))
-    alone = _alone(each.errors > 0)
-    if not each.sites and np.count_nonzero(alone) <= _MAX_CIRCLES and alone.size > 400:
-        circle = "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0"
-        content = f'<path class="mark" stroke="{_COLORS["wrong"]}" d="{path_of(alone, circle)}"/>'
-    if not each.sites and (each.errors == 0).any():
+            entries.append((symbol, color, f"{text or what}: {each.sites[kind]}"))
+    if not each.sites and not wrong.all():
         entries.append(("□", "inherit", f"no {what} element"))
     if np.isinf(each.errors).any():
         entries.append(_SPECIAL_ENTRY)
-    content = _image(pixels, x, y) + content
+    content = _image(pixels, x, y)
+    for kind, cells in marked.items():
+        color, mark, _, _ = _KINDS[kind]
+        middles = (np.argwhere(cells) + 0.5) * each.steps + first
+        path = "".join(f"M{x.at(k):.1f} {y.at(i):.1f}{mark}" for i, k in middles)
+        if kind != "wrong" or len(middles) <= _MAX_CIRCLES:
+            content += f'<path class="mark" stroke="{color}" d="{path}"/>'
     return _chart(x, y, each.axes, content) + scale + _legend(entries)
 
 
@@ -235,7 +228,7 @@ def draw_counts(counts: Sequence[Counts], what: str) -> str:
         edges = each.start - 0.5 + each.step * np.arange(len(each.wrong) + 1)
         x = _Axis(edges[0], edges[-1], _LEFT, right)
         y = _heights(each.wrong.max(), 120, each.wrong.max() > _LINEAR_RATIO)
-        bars = _bars(x, y, zip(edges, edges[1:], each.wrong), _COLORS["wrong"])
+        bars = _bars(x, y, zip(edges, edges[1:], each.wrong), _WRONG_COLOR)
         charts.append(_chart(x, y, (what, each.name), bars, width=right + 10))
     return f'<div class="charts">{"".join(charts)}</div>'
 
@@ -248,8 +241,8 @@ def draw_ulp(histogram: Sequence[int]) -> str:
     y = _heights(max(histogram), 150, True)
     content = ""
     for first, numbers, color in (
-        (0, distances[:1], _COLORS["right"]),
-        (1, distances[1:count], _COLORS["wrong"]),
+        (0, distances[:1], _RIGHT_COLOR),
+        (1, distances[1:count], _WRONG_COLOR),
         (count, [special] if special else [], _SPECIAL),
     ):
         bars = ((k - 0.4, k + 0.4, number) for k, number in enumerate(numbers, first))
