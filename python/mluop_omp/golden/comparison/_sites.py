@@ -79,6 +79,8 @@ def match(found: Sparse | Tensor, expected: Sparse | Tensor) -> Match:
         "repeated_found": found.indices[np.sort(order_found[repeats_found > 0])],
         "only_expected": expected.indices[partners < 0],
         "repeated_expected": expected.indices[np.sort(order_expected[repeats_expected > 0])],
+        "outside_found": found.indices[out_of_range(found.indices, found.extents)],
+        "outside_expected": expected.indices[out_of_range(expected.indices, expected.extents)],
     }
     return Match(
         found.features.rows(partners[rows]),
@@ -118,6 +120,7 @@ def _match_dense(sparse: Sparse, dense: Tensor, side: str, other: str) -> Match:
     others = {
         f"only_{side}": sparse.indices[outside],
         f"repeated_{side}": sparse.indices[np.sort(order[repeats > 0])],
+        f"outside_{side}": sparse.indices[out_of_range(sparse.indices, sparse.extents)],
     }
     return Match(pair["found"], pair["expected"], rows, sites, others, dense=dense)
 

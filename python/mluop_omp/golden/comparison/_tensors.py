@@ -115,37 +115,33 @@ def _compare_sparse(
 def _site_report(
     found: Sparse | Tensor, expected: Sparse | Tensor, match: _sites.Match, options: Options
 ) -> SiteReport:
-    others, mapping, elsewhere = dict(match.others), None, 0
-    rows = {}
-    for name, tensor in (("found", found), ("expected", expected)):
-        rows[name] = len(match.rows)
-        if isinstance(tensor, Sparse):
-            rows[name] = len(tensor.indices)
-            outside = _sites.out_of_range(tensor.indices, tensor.extents)
-            others[f"outside_{name}"] = tensor.indices[outside]
-    counts = {name: len(each) for name, each in others.items()}
-    examples: dict[str, list[Any]] = {
-        name: each[:_EXAMPLES].tolist() for name, each in others.items() if len(each)
-    }
+    counts: dict[str, Any] = {name: len(each) for name, each in match.others.items()}
+    examples = {name: each[:_EXAMPLES].tolist() for name, each in match.others.items() if len(each)}
+    common = len(match.rows)
     if isinstance(found, Sparse) and isinstance(expected, Sparse):
-        mapping = _mapping(found, expected, len(match.rows), options)
+        counts["mapping"] = _mapping(found, expected, common, options)
     elif match.dense is not None:
-        listed = examples["elsewhere"] = []
-        for batch, channel, is_wrong in _sites.nonzero_elsewhere(match.dense, match.sites):
-            wrong = int(np.count_nonzero(is_wrong))
-            elsewhere += wrong
-            if wrong and len(listed) < _EXAMPLES:
-                positions = _sites.first_true(is_wrong, _EXAMPLES - len(listed)).tolist()
-                listed += [(batch, channel, *position) for position in positions]
+        counts["elsewhere"], examples["elsewhere"] = _elsewhere(match.dense, match.sites)
     return SiteReport(
-        **rows,
-        **counts,
-        common=len(match.rows),
+        found=len(found.indices) if isinstance(found, Sparse) else common,
+        expected=len(expected.indices) if isinstance(expected, Sparse) else common,
+        common=common,
         examples={name: list(map(tuple, each)) for name, each in examples.items()},
         same_order=match.same_order,
-        mapping=mapping,
-        elsewhere=elsewhere,
+        **counts,
     )
+
+
+def _elsewhere(dense: Tensor, sites: np.ndarray) -> tuple[int, list[list[int]]]:
+    """Returns the number of nonzero elements outside the sites, and the first positions."""
+    total, positions = 0, list[list[int]]()
+    for batch, channel, is_nonzero in _sites.nonzero_elsewhere(dense, sites):
+        count = int(np.count_nonzero(is_nonzero))
+        total += count
+        if count and len(positions) < _EXAMPLES:
+            first = _sites.first_true(is_nonzero, _EXAMPLES - len(positions)).tolist()
+            positions += [[batch, channel, *position] for position in first]
+    return total, positions
 
 
 def _mapping(found: Sparse, expected: Sparse, common: int, options: Options) -> SiteMapping | None:
