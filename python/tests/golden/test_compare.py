@@ -155,47 +155,54 @@ def test_integers_are_exact(dtype):
     assert not result and result.figures["wrong"] == 1 and result.worst[0].index == (3, 2)
 
 
-def pair_of(found, expected, dtype="float32"):
-    return np.array(found, dtype), np.array(expected, dtype)
+def row(found, expected, text, **arguments):
+    return found, expected, text, arguments
 
 
 BOXES = np.float32([[310, 220, 650, 480, 0.051], [12, 33, 340, 290, 0.92]])
-EMPTY = np.zeros((2, 0), np.float32)
+ZEROS, EMPTY = np.zeros(5, np.float32), np.zeros((2, 0), np.float32)
 DOUBLES = np.random.default_rng(20).standard_normal(5)
-ROUNDED = DOUBLES.astype(np.float32), DOUBLES
-# Two values, arguments, and what the report has to say; its verdict is the first word.
+FLOAT32 = DOUBLES.astype(np.float32)
+# Two values, and what the report has to say; its verdict is the first word.
 REPORTS = {
-    "small columns of boxes": (
-        *(BOXES + np.float32([0, 0, 0, 0, 4e-3]), BOXES, {}),
+    "small columns of boxes": row(
+        BOXES + np.float32([0, 0, 0, 0, 4e-3]),
+        BOXES,
         r"differ: float32 \[2, 5\], 2 of 10 .*atol 1e-05 \(1e-05 of the .* 3.*, counted as 1\)",
     ),
-    "zeros": (*pair_of([0] * 5, [0] * 5), {}, "equal: .*all 5 elements have the same bits$"),
-    "tiny, not 0": (
-        *(*pair_of([1e-30] * 5, [0] * 5), {}),
+    "zeros": row(ZEROS, ZEROS.copy(), "equal: .*all 5 elements have the same bits$"),
+    "tiny, not 0": row(
+        ZEROS + np.float32(1e-30),
+        ZEROS,
         r"differ: .* 5 of 5 .*atol 0 \(expected has no finite nonzero element\)",
     ),
-    "without elements": (EMPTY, EMPTY, {}, r"equal: float32 \[2, 0\] has no elements"),
-    "container without elements": ([EMPTY], [EMPTY], {}, "equal: all 1, without elements$"),
-    "container with one element": ([EMPTY, 1], [EMPTY, 1], {}, "equal: all 2$"),
-    "shapes without elements": ([EMPTY], [EMPTY.T], {}, "differ: 1 cannot be compared"),
-    "beside a container without tensors": (*[{"x": 1.5, "y": {}}] * 2, {}, "equal"),
-    "uint64": (*pair_of([2**64 - 1], [2**64 - 2], "uint64"), {}, "differ: .*1 of 1"),
-    "integers of two types": (
-        *(np.int32([2**31 - 1]), np.int64([2**40]), {}),
+    "no elements": row(EMPTY, EMPTY, r"equal: float32 \[2, 0\] has no elements"),
+    "no elements in a container": row([EMPTY], [EMPTY], "equal: all 1, without elements$"),
+    "one element in a container": row([EMPTY, 1], [EMPTY, 1], "equal: all 2$"),
+    "shapes without elements": row([EMPTY], [EMPTY.T], "differ: 1 cannot be compared"),
+    "a tensor beside nothing": row({"x": 1.5, "y": {}}, {"x": 1.5, "y": {}}, "equal"),
+    "uint64": row(np.uint64([2**64 - 1]), np.uint64([2**64 - 2]), "differ: .*1 of 1"),
+    "integers of two types": row(
+        np.int32([2**31 - 1]),
+        np.int64([2**40]),
         r"differ: int32 \(expected int64\) \[1\], 1 of 1 elements differ",
     ),
-    "rounded": (*ROUNDED, {}, "equal: .*equal, rounded to float32"),
-    "not rounded": (
-        *(*ROUNDED, {"rtol": 0, "atol": 0}),
+    "rounded": row(FLOAT32, DOUBLES, "equal: .*equal, rounded to float32"),
+    "not rounded": row(
+        FLOAT32,
+        DOUBLES,
         r"differ: float32 \(expected float64\) \[5\], 5 of 5 elements differ",
+        rtol=0,
+        atol=0,
     ),
-    "bits of rounded numbers": (*ROUNDED, {"criteria": "bits"}, "equal"),
-    "indices as sets": (
-        *pair_of([[[9, 4, 7], [1, 1, 2], [5, 6, 8]]], [[[4, 7, 9], [1, 2, 2], [5, 6, 7]]], int),
-        *({}, "differ(.*\n)+as sets along the last axis, 2 of 3 rows are equal\n"),
+    "bits of rounded numbers": row(FLOAT32, DOUBLES, "equal", criteria="bits"),
+    "indices as sets": row(
+        np.array([[[9, 4, 7], [1, 1, 2], [5, 6, 8]]]),
+        np.array([[[4, 7, 9], [1, 2, 2], [5, 6, 7]]]),
+        "differ(.*\n)+as sets along the last axis, 2 of 3 rows are equal\n",
     ),
     **{
-        f"nothing compared: {empty}": (empty, empty, {}, ".*nothing was compared")
+        f"nothing in {empty}": row(empty, empty, ".*nothing was compared")
         for empty in ({}, [], {"a": {}}, [[], ()])
     },
 }
@@ -203,7 +210,7 @@ REPORTS = {
 
 @pytest.mark.parametrize("name", list(REPORTS))
 def test_reports(name):
-    found, expected, arguments, text = REPORTS[name]
+    found, expected, text, arguments = REPORTS[name]
     result = compare(found, expected, **arguments)
     assert re.match(text, str(result)), result
     assert result.equal == str(result).startswith("equal")

@@ -24,16 +24,17 @@ def safetensors(header: object, data: bytes = b"") -> bytes:
     return len(text).to_bytes(8, "little") + text + data
 
 
+def entry(dtype: str, shape: list[int], first: int, last: int) -> dict[str, object]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [first, last]}
+
+
 def write_safetensors(path, tensors: dict[str, torch.Tensor]) -> None:
     names = {torch.float32: "F32", torch.bfloat16: "BF16", torch.int64: "I64"}
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, tensor in tensors.items():
         raw = tensor.contiguous().view(torch.uint8).numpy().tobytes()
-        header[name] = {
-            "dtype": names[tensor.dtype],
-            "shape": list(tensor.shape),
-            "data_offsets": [len(data), len(data) + len(raw)],
-        }
+        place = len(data), len(data) + len(raw)
+        header[name] = entry(names[tensor.dtype], list(tensor.shape), *place)
         data += raw
     path.write_bytes(safetensors(header, data))
 
@@ -140,18 +141,16 @@ def npy(shape: str, data: bytes = b"", dtype: str = "<f4") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-def entry(shape: list[int], size: int = 96, dtype: str = "F32", end: int = 96) -> bytes:
-    tensor = {"dtype": dtype, "shape": shape, "data_offsets": [0, end]}
-    return safetensors({"x": tensor}, bytes(size))
+def single(shape: list[int], size: int = 96, dtype: str = "F32", end: int = 96) -> bytes:
+    return safetensors({"x": entry(dtype, shape, 0, end)}, bytes(size))
 
 
-def placed(*places: tuple[int, int], size: int = 96) -> bytes:
-    """A .safetensors of int8 tensors at these places."""
-    entries = {
-        f"x{k}": {"dtype": "I8", "shape": [last - first], "data_offsets": [first, last]}
-        for k, (first, last) in enumerate(places)
+def placed(*places: tuple[int, int]) -> bytes:
+    """A .safetensors of 96 bytes with int8 tensors at these places."""
+    named = {
+        f"x{k}": entry("I8", [end - begin], begin, end) for k, (begin, end) in enumerate(places)
     }
-    return safetensors(entries, bytes(size))
+    return safetensors(named, bytes(96))
 
 
 def npz(*members: bytes, names: tuple[str, ...] = ("x.npy", "x.npy")) -> bytes:
@@ -206,10 +205,10 @@ FILES = {
     "list.safetensors": ((2).to_bytes(8, "little") + b"[]", "not an object"),
     "deep.safetensors": ((200000).to_bytes(8, "little") + b"[" * 200000, "recursion|nested"),
     "entry.safetensors": (safetensors({"x": 3}), "entry of x is 3"),
-    "dtype.safetensors": (entry([1], 1, "F8_E4M3", 1), "F8_E4M3"),
-    "range.safetensors": (entry([24], 95), "x is at 0 to 96 of 95 bytes"),
-    "size.safetensors": (entry([2**62, 4]), "96 bytes of elements, expected 7378"),
-    "negative.safetensors": (entry([-24]), r"\[-24\]"),
+    "dtype.safetensors": (single([1], 1, "F8_E4M3", 1), "F8_E4M3"),
+    "range.safetensors": (single([24], 95), "x is at 0 to 96 of 95 bytes"),
+    "size.safetensors": (single([2**62, 4]), "96 bytes of elements, expected 7378"),
+    "negative.safetensors": (single([-24]), r"\[-24\]"),
     "short.bin": (bytes(95), "95 bytes of elements, expected 96"),
     "name.xyz": (bytes(96), "name ends in '.xyz'"),
 }
@@ -293,10 +292,13 @@ def test_a_pt_file_without_pytorch(tmp_path, command, monkeypatch):
 def test_the_module_runs_as_a_program(tmp_path):
     np.save(tmp_path / "a.npy", VALUES)
     np.save(tmp_path / "b.npy", -VALUES)
+    program = [sys.executable, "-m", "mluop_omp"]
     for name, status in (("a.npy", 0), ("b.npy", 1), ("c.npy", 2)):
-        command = [sys.executable, "-m", "mluop_omp", "compare", "a.npy", name]
-        assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == status
-    done = subprocess.run([sys.executable, "-m", "mluop_omp", "--help"], capture_output=True)
+        done = subprocess.run(
+            [*program, "compare", "a.npy", name], cwd=tmp_path, capture_output=True
+        )
+        assert done.returncode == status
+    done = subprocess.run([*program, "--help"], capture_output=True)
     assert done.returncode == 0 and b"compare" in done.stdout
 
 
