@@ -66,6 +66,7 @@ def page_of(result, path) -> Page:
     page = Page(path)
     assert page.report == str(result)
     assert page.tags.count("svg") >= page.tags.count("figure") == len(page.captions)
+    assert page.source.count('role="img" aria-label="') == page.tags.count("svg")
     return page
 
 

@@ -46,25 +46,25 @@ class _Axis:
     end: float
     is_log: bool = False
 
+    def _scaled(self, *values: float) -> list[float]:
+        return [math.log10(value) if self.is_log else float(value) for value in values]
+
     def at(self, value: float) -> float:
-        scale = math.log10 if self.is_log else float
-        low, high = scale(self.low), scale(self.high)
-        # Doubles do not distinguish both ends of a range of large integers.
-        share = (scale(value) - low) / ((high - low) or 1)
-        return self.start + share * (self.end - self.start)
+        low, scaled, high = self._scaled(self.low, value, self.high)
+        # Doubles do not distinguish both ends of a short range of large integers.
+        return self.start + (scaled - low) / ((high - low) or 1) * (self.end - self.start)
 
     def ticks(self) -> Iterable[tuple[float, str]]:
         """Yields at most 8 integers, on a logarithmic axis powers of 10, and their texts."""
-        scale = math.log10 if self.is_log else float
-        low, high = scale(self.low), scale(self.high)
+        low, high = self._scaled(self.low, self.high)
         steps = (factor * 10**power for power in range(20) for factor in (1, 2, 5))
         step = next(each for each in steps if (high - low) / each <= 7)
-        for number in range(math.ceil(low / step), math.floor(high / step) + 1):
-            exponent = number * step
+        for multiple in range(math.ceil(low / step), math.floor(high / step) + 1):
+            number = multiple * step
             if self.is_log:
-                yield 10.0**exponent, _power(10, exponent)
+                yield 10.0**number, _power(10, number)
             else:
-                yield exponent, f"{exponent:.7g}"
+                yield number, f"{number:.7g}"
 
 
 def _power(base: int, exponent: int, digits: int = 4) -> str:
@@ -141,7 +141,7 @@ def _image(pixels: np.ndarray, x: _Axis, y: _Axis) -> str:
     """Returns pixels, a PNG within an SVG, that fill the axes."""
     if y.start > y.end:
         pixels = pixels[::-1]
-    rows, columns, _ = pixels.shape
+    rows, columns = pixels.shape[:2]
     # Each line begins with its filter, 0 for none.
     lines = np.insert(pixels.reshape(rows, -1), 0, 0, axis=1)
     png = b"\x89PNG\r\n\x1a\n"
@@ -150,8 +150,8 @@ def _image(pixels: np.ndarray, x: _Axis, y: _Axis) -> str:
         (b"IDAT", zlib.compress(lines.tobytes())),
         (b"IEND", b""),
     ):
-        png += struct.pack(">I", len(data)) + kind + data
-        png += struct.pack(">I", zlib.crc32(kind + data))
+        checksum = zlib.crc32(kind + data)
+        png += struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
     place = f'x="{x.start}" y="{min(y.start, y.end)}" width="{x.end - x.start:.1f}"'
     place += f' height="{abs(y.end - y.start):.1f}" preserveAspectRatio="none"'
     return f'<image {place} href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'

@@ -69,12 +69,14 @@ def page(equal: bool, lines: Sequence[str], sections: Sequence[str], omitted: in
 
 
 def section(name: str, verdict: str, figures: Sequence[tuple[str, str]]) -> str:
-    """Returns the section of a tensor. figures: captions with SVG elements, or "" for text."""
+    """Returns the section of a tensor. figures: captions with drawings, or "" for text."""
     head = f"<h2>{escape(name)}</h2>\n<p>{escape(verdict)}</p>\n" if name else ""
-    drawings = "\n".join(
-        f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{drawing}\n</figure>"
-        if drawing
-        else f"<p>{escape(caption)}</p>"
-        for caption, drawing in figures
-    )
+    drawings = "\n".join(_figure(escape(caption), drawing) for caption, drawing in figures)
     return f'<section>\n{head}<div class="figures">\n{drawings}\n</div>\n</section>'
+
+
+def _figure(caption: str, drawing: str) -> str:
+    if not drawing:
+        return f"<p>{caption}</p>"
+    labeled = drawing.replace("<svg ", f'<svg role="img" aria-label="{caption}" ')
+    return f"<figure>\n<figcaption>{caption}</figcaption>\n{labeled}\n</figure>"
