@@ -330,7 +330,7 @@ SHAPES = [
     ((4, 3, 2, 5), (0, 1, 2, 3), (4, 3, 10), "both have 120 elements; reshaped, both are equal"),
     ((4, 3, 2, 5), (0, 1, 2, 3), (1, 4, 3, 2, 5), "dimensions of extent 1, both are equal"),
     ((4, 3, 2, 5), (0, 1, 2, 3), (4, 3), ""),
-    # Of several orders, the one that makes both equal, else the first.
+    # Several orders fit: the one that makes both equal is named, else the first.
     ((4, 4, 3), (2, 1, 0), (3, 4, 4), "with found.transpose(2, 1, 0), both are equal"),
     ((4, 4, 3), None, (3, 4, 4), "with found.transpose(1, 2, 0), 48 of 48 elements differ"),
 ]
