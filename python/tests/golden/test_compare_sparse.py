@@ -144,6 +144,13 @@ def test_a_mapping_of_the_sites_is_proposed(sparse, name):
     assert "500 of 500 sites of found would match with" in str(result)
 
 
+def test_of_several_mappings_the_simplest_is_proposed():
+    """All orders of the axes map the diagonal to itself."""
+    sites, features = np.arange(0, 80, 2)[:, None] * [0, 1, 1, 1], np.ones((40, 1))
+    mapping = against((features, sites), features, sites + [0, 1, 1, 1]).sites.mapping
+    assert (mapping.columns, mapping.offset) == ((0, 1, 2, 3), (-1, -1, -1))
+
+
 def test_no_mapping_is_proposed_where_none_is(rng, sparse):
     features, indices = sparse
     other = indices + rng.integers(100, 10**6, indices.shape)
