@@ -1,7 +1,7 @@
-"""What an operator requires of the arrays that it is called with, and the implementation for NumPy.
+"""What an operator requires of the arrays that it is called with: `Arrays`.
 
-Each operator is written once, in mluop_omp._operators, for arrays of any library that provides an
-`Arrays`.
+Each operator is written once, in mluop_omp._operators, for the arrays of any library that has a
+subclass of it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import array
 import ctypes
 import functools
 import operator
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, Callable
 
 import numpy as np
@@ -97,168 +95,6 @@ def int32s(name: str, values: Any, count: int) -> tuple[int, ...]:
     return found
 
 
-class Arrays(ABC):
-    """The arrays of a library. `array` in the methods below is one of them."""
-
-    # A handle for a call.
-    handle = staticmethod(_library.handle)
-
-    # Integers that C ints can hold; symbols of PyTorch where a call computes nothing.
-    integers, int32s = staticmethod(integers), staticmethod(int32s)
-
-    def made(self, make: Callable[..., Any], *arguments: Any) -> Any:
-        """Returns make(*arguments), an object of the library."""
-        return make(*arguments)
-
-    @abstractmethod
-    def tensor(self, name: str, array: Any, dimensions: str = "", layout: int = ARRAY) -> Tensor:
-        """Returns descriptor and address. The caller keeps the array alive during the call.
-
-        Raises MluOpError if the array is not contiguous memory of the host, or if its shape has not
-        as many dimensions as a text such as "B N 3" names.
-        """
-
-    @abstractmethod
-    def output(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        like: Any = None,
-        layout: int = ARRAY,
-    ) -> tuple[Any, Descriptor, int]:
-        """Returns an array for an output, its descriptor and its address.
-
-        It has the element type of `like`, or int32; its contents are unspecified.
-        """
-
-    @abstractmethod
-    def into(self, outputs: Sequence[Any]) -> Arrays:
-        """Returns the Arrays of a call that writes its outputs to these arrays of the caller."""
-
-    @abstractmethod
-    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
-        """Returns the outputs of a call whose results NumPy has computed."""
-
-    def zeros_output(self, name: str, shape: tuple[int, ...], like: Any = None) -> Any:
-        """As `output`, with an array of zeros; one of the caller keeps its elements."""
-        tensor = self.output(name, shape, like)
-        self.fill(tensor[0], 0)
-        return tensor
-
-    def zeros(self, shape: tuple[int, ...], like: Any = None) -> Any:
-        """Returns an array of zeros that is not an output."""
-        array, _, _ = self.output("zeros", shape, like)
-        self.fill(array, 0)
-        return array
-
-    def is_channels_last(self, array: Any) -> bool:
-        """Returns whether the memory of [N, C, H, W] is [N, H, W, C]."""
-        return False
-
-    def to_nchw(self, array: Any) -> Any:
-        """Returns [N, C, H, W] as its own memory, if it is in the memory format channels_last."""
-        return array
-
-    @abstractmethod
-    def to_nhwc(self, name: str, array: Any) -> tuple[Any, Descriptor, int]:
-        """Returns [N, C, H, W] as contiguous [N, H, W, C], its descriptor and its address."""
-
-    @abstractmethod
-    def from_nhwc(self, array: Any, like: Any) -> Any:
-        """Returns an output [N, H, W, C] as [N, C, H, W], in the memory format of `like`."""
-
-    @abstractmethod
-    def fill(self, array: Any, value: int) -> None:
-        """Sets all elements."""
-
-    @abstractmethod
-    def sum_rows(self, array: Any) -> Any:
-        """Returns the sum over all axes but the last, rounded once."""
-
-    @abstractmethod
-    def copy(self, array: Any) -> tuple[Any, int]:
-        """Returns a copy of an array that `tensor` accepts, and its address."""
-
-    @abstractmethod
-    def counts(self, array: Any) -> list[int]:
-        """Returns the integers of an array of one dimension."""
-
-    def pair_counts(self, num: Any, offsets: int) -> bytes:
-        """Returns the number of pairs of each offset, as int64."""
-        counts = self.counts(num)
-        if len(counts) != offsets:
-            raise bad_param(
-                f"indice_num has shape [{len(counts)}], expected [{offsets}]: a number for each "
-                "offset"
-            )
-        try:
-            return array.array("q", counts).tobytes()
-        except OverflowError:
-            raise bad_param(f"indice_num is {counts}, expected 64-bit integers") from None
-
-    @abstractmethod
-    def to_numpy(self, name: str, array: Any) -> Any:
-        """Returns a NumPy array of the same memory; what is no array of the library, as it is."""
-
-    @abstractmethod
-    def from_numpy(self, array: np.ndarray) -> Any:
-        """Returns an array of the memory of a NumPy array."""
-
-    @abstractmethod
-    def first_rows(self, array: Any, shape: tuple[int, ...], count: int) -> Any:
-        """Returns the first rows of an array of the shape that has no other use.
-
-        They are a copy if that frees memory.
-        """
-
-
-class Into(Arrays):
-    """Arrays whose outputs are arrays of the caller, in their order."""
-
-    def __init__(self, outputs: Sequence[Any]) -> None:
-        self.outputs = tuple(outputs)
-        self._next = iter(self.outputs)
-        self._images: dict[int, Any] = {}
-
-    def output(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        like: Any = None,
-        layout: int = ARRAY,
-    ) -> tuple[Any, Descriptor, int]:
-        array = next(self._next)
-        if layout != NHWC:
-            return array, *self.tensor(name, array, layout=layout)
-        image = super().output(name, shape, like, layout=layout)
-        self._images[id(image[0])] = array
-        return image
-
-    def from_nhwc(self, array: Any, like: Any) -> Any:
-        output = self._images[id(array)]
-        output[...] = super().from_nhwc(array, like)
-        return output
-
-    def zeros(self, shape: tuple[int, ...], like: Any = None) -> Any:
-        array, _, _ = super().output("zeros", shape, like)
-        self.fill(array, 0)
-        return array
-
-    def zeros_output(self, name: str, shape: tuple[int, ...], like: Any = None) -> Any:
-        return self.output(name, shape, like)
-
-    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
-        """Rows of an output that has more than its result become 0."""
-        for output, result in zip(self.outputs, results):
-            rows = self.to_numpy("out", output)
-            rows[: len(result)] = result
-            rows[len(result) :] = 0
-        return tuple(output[: len(result)] for output, result in zip(self.outputs, results))
-
-    def first_rows(self, array: Any, shape: tuple[int, ...], count: int) -> Any:
-        return array[:count]
-
-
 # Names of this module are found faster than attributes of another.
 _addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
 _empty, _zeros, _ndarray = np.empty, np.zeros, np.ndarray
@@ -272,14 +108,35 @@ def address(array: np.ndarray) -> int:
         return array.ctypes.data
 
 
-class NumpyArrays(Arrays):
-    # NumPy lacks bfloat16: the type of ml_dtypes is added with the first array of it.
-    _dtypes = {np.dtype(name): code for name, code in DTYPES.items() if name != "bfloat16"}
-    _int32 = np.dtype(np.int32)
+class Arrays:
+    """The arrays of NumPy. A subclass for another library overrides what differs there.
 
-    def tensor(
-        self, name: str, array: np.ndarray, dimensions: str = "", layout: int = ARRAY
-    ) -> Tensor:
+    `array` in the methods below is an array of the library.
+    """
+
+    # NumPy lacks bfloat16: the type of ml_dtypes is added with the first array of it.
+    _dtypes: dict[Any, int] = {
+        np.dtype(name): code for name, code in DTYPES.items() if name != "bfloat16"
+    }
+    _int32: Any = np.dtype(np.int32)
+    _float64: Any = np.float64
+
+    # A handle for a call.
+    handle = staticmethod(_library.handle)
+
+    # Integers that C ints can hold; symbols of PyTorch where a call computes nothing.
+    integers, int32s = staticmethod(integers), staticmethod(int32s)
+
+    def made(self, make: Callable[..., Any], *arguments: Any) -> Any:
+        """Returns make(*arguments), an object of the library."""
+        return make(*arguments)
+
+    def tensor(self, name: str, array: Any, dimensions: str = "", layout: int = ARRAY) -> Tensor:
+        """Returns descriptor and address. The caller keeps the array alive during the call.
+
+        Raises MluOpError if the array is not contiguous memory of the host, or if its shape has not
+        as many dimensions as a text such as "B N 3" names.
+        """
         # The values behind a mask are not data.
         if type(array) is not _ndarray and (
             not isinstance(array, _ndarray) or isinstance(array, np.ma.MaskedArray)
@@ -301,57 +158,79 @@ class NumpyArrays(Arrays):
         self,
         name: str,
         shape: tuple[int, ...],
-        like: np.ndarray | None = None,
+        like: Any = None,
         layout: int = ARRAY,
-    ) -> tuple[np.ndarray, Descriptor, int]:
+        is_zero: bool = False,
+    ) -> tuple[Any, Descriptor, int]:
+        """Returns an array for an output, its descriptor and its address.
+
+        It has the element type of `like`, or int32; its contents are unspecified, or zeros.
+        """
         dtype = self._int32 if like is None else like.dtype
-        array = _empty(shape, dtype)
+        array = _zeros(shape, dtype) if is_zero else _empty(shape, dtype)
         return array, describe(layout, self._dtypes[dtype], shape), address(array)
 
     def zeros_output(
-        self, name: str, shape: tuple[int, ...], like: np.ndarray | None = None
-    ) -> tuple[np.ndarray, Descriptor, int]:
-        dtype = self._int32 if like is None else like.dtype
-        array = _zeros(shape, dtype)
-        return array, describe(ARRAY, self._dtypes[dtype], shape), address(array)
+        self, name: str, shape: tuple[int, ...], like: Any = None
+    ) -> tuple[Any, Descriptor, int]:
+        """As `output`, with an array of zeros; one of the caller keeps its elements."""
+        return self.output(name, shape, like, is_zero=True)
 
-    def to_nhwc(self, name: str, array: np.ndarray) -> tuple[np.ndarray, Descriptor, int]:
-        self.tensor(name, array, "N C H W")
-        channels_last = np.ascontiguousarray(array.transpose(0, 2, 3, 1))
+    def zeros(self, shape: tuple[int, ...], like: Any = None) -> Any:
+        """Returns an array of zeros that is not an output."""
+        return self.zeros_output("zeros", shape, like)[0]
+
+    def is_channels_last(self, array: Any) -> bool:
+        """Returns whether the memory of [N, C, H, W] is [N, H, W, C]."""
+        return False
+
+    def to_nchw(self, array: Any) -> Any:
+        """Returns [N, C, H, W] as its own memory, if it is in the memory format channels_last."""
+        return array
+
+    def to_nhwc(self, name: str, array: Any) -> tuple[Any, Descriptor, int]:
+        """Returns [N, C, H, W] as contiguous [N, H, W, C], its descriptor and its address."""
+        if not self.is_channels_last(array):
+            self.tensor(name, array, "N C H W")
+        channels_last = self.permuted(array, 0, 2, 3, 1)
         return channels_last, *self.tensor(name, channels_last, layout=NHWC)
 
-    def from_nhwc(self, array: np.ndarray, like: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(array.transpose(0, 3, 1, 2))
+    def from_nhwc(self, array: Any, like: Any) -> Any:
+        """Returns an output [N, H, W, C] as [N, C, H, W], in the memory format of `like`."""
+        return self.permuted(array, 0, 3, 1, 2)
 
-    def fill(self, array: np.ndarray, value: int) -> None:
-        array.fill(value)
+    def permuted(self, array: Any, *axes: int) -> Any:
+        """Returns a contiguous array of other axes."""
+        return np.ascontiguousarray(array.transpose(axes))
 
-    def sum_rows(self, array: np.ndarray) -> np.ndarray:
-        return array.sum(tuple(range(array.ndim - 1)), dtype=np.float64).astype(array.dtype)
+    def fill(self, array: Any, value: int) -> None:
+        """Sets all elements."""
+        array[...] = value
 
-    def copy(self, array: np.ndarray) -> tuple[np.ndarray, int]:
+    def sum_rows(self, array: Any) -> Any:
+        """Returns the sum over all axes but the last, in float64."""
+        return array.sum(tuple(range(array.ndim - 1)), dtype=self._float64)
+
+    def copy(self, array: Any) -> tuple[Any, int]:
+        """Returns a copy of an array that `tensor` accepts, and its address."""
         copy = array.copy()
         return copy, address(copy)
 
-    def into(self, outputs: Sequence[np.ndarray]) -> NumpyArrays:
-        return _NumpyInto(outputs)
+    def pair_counts(self, num: Any, offsets: int) -> bytes:
+        """Returns the number of pairs of each offset, as int64."""
+        counts = self.counts(num)
+        if len(counts) != offsets:
+            raise bad_param(
+                f"indice_num has shape [{len(counts)}], expected [{offsets}]: a number for each "
+                "offset"
+            )
+        try:
+            return array.array("q", counts).tobytes()
+        except OverflowError:
+            raise bad_param(f"indice_num is {counts}, expected 64-bit integers") from None
 
-    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-        return results
-
-    def to_numpy(self, name: str, array: Any) -> Any:
-        return array
-
-    def from_numpy(self, array: np.ndarray) -> np.ndarray:
-        return array
-
-    def first_rows(self, array: np.ndarray, shape: tuple[int, ...], count: int) -> np.ndarray:
-        if count == shape[0]:
-            return array
-        rows = array[:count]
-        return rows.copy() if 2 * count < shape[0] and array.size > SMALL else rows
-
-    def counts(self, array: np.ndarray) -> list[int]:
+    def counts(self, array: Any) -> list[int]:
+        """Returns the integers of indice_num, an array of one dimension."""
         if isinstance(array, np.ma.MaskedArray):
             raise TypeError("indice_num is of type MaskedArray, expected numpy.ndarray")
         counts = np.asarray(array)
@@ -361,12 +240,30 @@ class NumpyArrays(Arrays):
             raise bad_param(f"indice_num has {counts.ndim} dimensions, expected 1")
         return counts.tolist()
 
+    def to_numpy(self, name: str, array: Any) -> Any:
+        """Returns a NumPy array of the same memory; what is no array of the library, as it is."""
+        return array
 
-class _NumpyInto(Into, NumpyArrays):
-    pass
+    def from_numpy(self, array: np.ndarray) -> Any:
+        """Returns an array of the memory of a NumPy array."""
+        return array
+
+    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+        """Returns the outputs of a call whose results NumPy has computed."""
+        return tuple(map(self.from_numpy, results))
+
+    def first_rows(self, array: Any, shape: tuple[int, ...], count: int) -> Any:
+        """Returns the first rows of an array of the shape that has no other use.
+
+        They are a copy if that frees memory.
+        """
+        if count == shape[0]:
+            return array
+        rows = array[:count]
+        return rows.copy() if 2 * count < shape[0] and array.size > SMALL else rows
 
 
-NUMPY = NumpyArrays()
+NUMPY = Arrays()
 # The descriptor of a number that an operator writes.
 NUMBER = describe(ARRAY, DTYPES["int32"], (1,))
 
@@ -417,6 +314,3 @@ def enumerator(name: str, value: Any, values: dict[str, int]) -> int:
 def extent(size: int) -> int:
     """Returns the extent to allocate for a size that the library has yet to check."""
     return max(size, 0) if type(size) is int else size
-
-
-handle = _library.handle

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import mluop_omp
-from mluop_omp._arrays import NumpyArrays
+from mluop_omp._arrays import Arrays as NumpyArrays
 from mluop_omp._operators._declaration import all_operators
 from mluop_omp._self_test import definitions as reference
 from mluop_omp.torch._arrays import TorchArrays

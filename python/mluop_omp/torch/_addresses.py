@@ -14,9 +14,9 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp._arrays import Into
 from mluop_omp._library import MluOpError
 from mluop_omp._operators._declaration import operators
+from mluop_omp.torch._arrays import Into
 
 # As in "[mluOpOmpStackGroupPointsForward] indices[0, 3] is 9, expected 0 to 5". All shapes and
 # element types are right then.

@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from mluop_omp._arrays import (
-    ARRAY,
-    DTYPES,
-    NHWC,
-    SMALL,
-    Arrays,
-    Descriptor,
-    Into,
-    Tensor,
-    describe,
-)
-from mluop_omp._library import MluOpError, bad_param, not_supported
+from mluop_omp._arrays import ARRAY, DTYPES, NHWC, SMALL, Arrays, Descriptor, Tensor, describe
+from mluop_omp._library import bad_param, not_supported
 from mluop_omp.torch._precision import dense
 
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
@@ -101,10 +91,13 @@ def _matched(
     return list(zip(outputs.values(), results))
 
 
-def _refused(name: str) -> MluOpError:
-    return not_supported(
-        f"{name} is a tensor of torch.func or torch.vmap, which mluop_omp.torch supports"
-    )
+def _address(name: str, tensor: torch.Tensor) -> int:
+    try:
+        return tensor.data_ptr()
+    except RuntimeError:
+        raise not_supported(
+            f"{name} is a tensor of torch.func or torch.vmap, which mluop_omp.torch supports"
+        ) from None
 
 
 # Whatever torch.set_default_device is.
@@ -113,6 +106,7 @@ _CPU = torch.device("cpu")
 
 class TorchArrays(Arrays):
     _dtypes = {getattr(torch, name): code for name, code in DTYPES.items() if hasattr(torch, name)}
+    _int32, _float64 = torch.int32, torch.float64
 
     def tensor(
         self, name: str, array: torch.Tensor, dimensions: str = "", layout: int = ARRAY
@@ -130,10 +124,7 @@ class TorchArrays(Arrays):
             raise bad_param(
                 f"{name} has dtype {array.dtype}, expected {', '.join(map(str, self._dtypes))}"
             )
-        try:
-            address = array.data_ptr()
-        except RuntimeError:
-            raise _refused(name) from None
+        address = _address(name, array)
         if address % array.itemsize:
             raise not_supported(f"{name} is not aligned; {name}.clone() is")
         return describe(layout, dtype, array.shape, name, dimensions), address
@@ -144,22 +135,13 @@ class TorchArrays(Arrays):
         shape: tuple[int, ...],
         like: torch.Tensor | None = None,
         layout: int = ARRAY,
+        is_zero: bool = False,
     ) -> tuple[torch.Tensor, Descriptor, int]:
         dtype = torch.int32 if like is None else like.dtype
         # Sizes as separate arguments take 0.5 us less.
-        array = torch.empty(*shape, dtype=dtype, device=_CPU)
+        array = (torch.zeros if is_zero else torch.empty)(*shape, dtype=dtype, device=_CPU)
         descriptor = describe(layout, self._dtypes[dtype], shape)
-        try:
-            return array, descriptor, array.data_ptr()
-        except RuntimeError:
-            raise _refused(name) from None
-
-    def zeros_output(
-        self, name: str, shape: tuple[int, ...], like: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, Descriptor, int]:
-        dtype = torch.int32 if like is None else like.dtype
-        array = torch.zeros(*shape, dtype=dtype, device=_CPU)
-        return array, *self.tensor(name, array)
+        return array, descriptor, _address(name, array)
 
     def is_channels_last(self, array: torch.Tensor) -> bool:
         return is_channels_last(array)
@@ -167,21 +149,12 @@ class TorchArrays(Arrays):
     def to_nchw(self, array: torch.Tensor) -> torch.Tensor:
         return array.contiguous() if is_channels_last(array) else array
 
-    def to_nhwc(self, name: str, array: torch.Tensor) -> tuple[torch.Tensor, Descriptor, int]:
-        if not is_channels_last(array):
-            self.tensor(name, array, "N C H W")
-        channels_last = array.permute(0, 2, 3, 1).contiguous()
-        return channels_last, *self.tensor(name, channels_last, layout=NHWC)
-
     def from_nhwc(self, array: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
         channels_first = array.permute(0, 3, 1, 2)
         return channels_first if is_channels_last(like) else channels_first.contiguous()
 
-    def fill(self, array: torch.Tensor, value: int) -> None:
-        array.fill_(value)
-
-    def sum_rows(self, array: torch.Tensor) -> torch.Tensor:
-        return array.flatten(0, -2).sum(0, dtype=torch.float64).to(array.dtype)
+    def permuted(self, array: torch.Tensor, *axes: int) -> torch.Tensor:
+        return array.permute(axes).contiguous()
 
     def copy(self, array: torch.Tensor) -> tuple[torch.Tensor, int]:
         copy = array.clone()
@@ -204,12 +177,6 @@ class TorchArrays(Arrays):
             raise bad_param(f"indice_num has {array.dim()} dimensions, expected 1")
         return array.tolist()
 
-    def into(self, outputs: Sequence[torch.Tensor]) -> TorchArrays:
-        return _TorchInto(outputs)
-
-    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[torch.Tensor, ...]:
-        return tuple(map(torch.from_numpy, results))
-
     def to_numpy(self, name: str, array: Any) -> Any:
         if not isinstance(array, torch.Tensor):
             return array
@@ -223,9 +190,50 @@ class TorchArrays(Arrays):
     def from_numpy(self, array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array)
 
-
-class _TorchInto(Into, TorchArrays):
-    pass
+    def into(self, outputs: Sequence[torch.Tensor]) -> Into:
+        """Returns the Arrays of a call that writes its outputs to these tensors of the caller."""
+        return Into(outputs)
 
 
 TORCH = TorchArrays()
+
+
+class Into(TorchArrays):
+    """Arrays whose outputs are tensors of the caller, in their order."""
+
+    def __init__(self, outputs: Sequence[torch.Tensor]) -> None:
+        self.outputs = tuple(outputs)
+        self._next = iter(self.outputs)
+        self._images: dict[int, torch.Tensor] = {}
+
+    def output(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        like: torch.Tensor | None = None,
+        layout: int = ARRAY,
+        is_zero: bool = False,
+    ) -> tuple[torch.Tensor, Descriptor, int]:
+        array = next(self._next)
+        if layout != NHWC:
+            return array, *self.tensor(name, array, layout=layout)
+        image = TORCH.output(name, shape, like, layout)
+        self._images[id(image[0])] = array
+        return image
+
+    def from_nhwc(self, array: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+        return self._images[id(array)].copy_(super().from_nhwc(array, like))
+
+    def zeros(self, shape: tuple[int, ...], like: torch.Tensor | None = None) -> torch.Tensor:
+        return TORCH.zeros(shape, like)
+
+    def adopted(self, results: tuple[np.ndarray, ...]) -> tuple[torch.Tensor, ...]:
+        """Rows of an output that has more than its result become 0."""
+        for output, result in zip(self.outputs, results):
+            rows = self.to_numpy("out", output)
+            rows[: len(result)] = result
+            rows[len(result) :] = 0
+        return tuple(output[: len(result)] for output, result in zip(self.outputs, results))
+
+    def first_rows(self, array: torch.Tensor, shape: tuple[int, ...], count: int) -> torch.Tensor:
+        return array[:count]

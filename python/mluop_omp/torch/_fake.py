@@ -4,11 +4,13 @@ torch.compile and torch.export, whose sizes may be symbols, and tensors of the d
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
 
-from mluop_omp._arrays import ARRAY, Arrays
+from mluop_omp._arrays import ARRAY
 from mluop_omp._library import bad_param
 from mluop_omp.torch._arrays import TorchArrays
 
@@ -31,30 +33,21 @@ class _Number:
         pass
 
 
-class _Handle:
-    """The handle of a call that computes nothing."""
-
-    pointer = number_address = 0
-    number = _Number()
-
-    def __enter__(self) -> _Handle:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        pass
-
-    def call(self, *_: Any) -> None:
-        pass
-
-    def workspace(self, *_: Any) -> tuple[None, int]:
-        return None, 0
-
-    def keep(self, make: Any, *arguments: Any) -> Any:
-        return make(*arguments)
+def _handle() -> nullcontext[SimpleNamespace]:
+    """Returns the handle of a call that computes nothing."""
+    return nullcontext(
+        SimpleNamespace(
+            number=_Number(),
+            number_address=0,
+            call=lambda *_: None,
+            workspace=lambda *_: (None, 0),
+            keep=lambda make, *arguments: make(*arguments),
+        )
+    )
 
 
 class FakeArrays(TorchArrays):
-    handle = _Handle  # type: ignore[assignment]
+    handle = staticmethod(_handle)  # type: ignore[assignment]
 
     def tensor(
         self, name: str, array: torch.Tensor, dimensions: str = "", layout: int = ARRAY
@@ -70,14 +63,13 @@ class FakeArrays(TorchArrays):
         shape: Any,
         like: torch.Tensor | None = None,
         layout: int = ARRAY,
+        is_zero: bool = False,
     ) -> Any:
         for size in shape:
             torch._check(size >= 0, lambda size=size: f"{name} has the size {size}")
         dtype = torch.int32 if like is None else like.dtype
         array = torch.empty(*shape, dtype=dtype, device=self._device)
         return array, *self.tensor(name, array)
-
-    zeros_output = Arrays.zeros_output
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
