@@ -8,8 +8,9 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Callable
+from unittest import mock
 
 import torch
 from torch import Tensor
@@ -125,20 +126,6 @@ def _replacements() -> Iterator[tuple[Any, str, Any]]:
     yield serialization, "default_restore_location", restore
 
 
-@contextmanager
-def _replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    inherited = name not in vars(owner)
-    original = getattr(owner, name)
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        if inherited:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, original)
-
-
 class _Replaced:
     """All replacements, from the first `with` statement of any thread to the end of the last."""
 
@@ -153,7 +140,7 @@ class _Replaced:
                 # It keeps the functions and classes of torch.cuda that it finds when imported.
                 importlib.import_module("torch._dynamo")
                 for replacement in list(_replacements()):
-                    self._stack.enter_context(_replaced(*replacement))
+                    self._stack.enter_context(mock.patch.object(*replacement))
             self._uses += 1
 
     def __exit__(self, *_: object) -> None:

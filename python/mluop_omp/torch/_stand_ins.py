@@ -19,8 +19,22 @@ from torch import Tensor
 _TYPES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 
 
+def _returns(value: Any) -> Any:
+    """Returns a function, or a method, that ignores its arguments."""
+    return lambda *_, **__: value
+
+
+class Context:
+    """The context of a device or a stream: changes nothing."""
+
+    __init__ = __enter__ = __exit__ = _returns(None)
+
+
 class Event:
     """The time of its `record`, if timing is enabled: what came before is done by then."""
+
+    query = _returns(True)
+    synchronize = wait = _returns(None)
 
     def __init__(self, enable_timing: bool = False, *_: Any, **__: Any) -> None:
         self._enable_timing = enable_timing
@@ -35,67 +49,26 @@ class Event:
             raise RuntimeError("elapsed_time requires two recorded events with enable_timing=True")
         return (end_event._time - self._time) * 1e3
 
-    def query(self) -> bool:
-        return True
-
-    def synchronize(self) -> None:
-        pass
-
-    def wait(self, stream: Any = None) -> None:
-        pass
-
 
 class Stream:
     """The order of the program: all streams are equal, and each call is done when it returns."""
 
-    cuda_stream = 0
+    cuda_stream = priority = 0
     device = torch.device("cpu")
-    priority = 0
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
+    query = _returns(True)
+    __init__ = __exit__ = synchronize = wait_event = wait_stream = _returns(None)
+    __hash__ = _returns(0)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream)
 
-    def __hash__(self) -> int:
-        return 0
-
     def __enter__(self) -> Stream:
         return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def query(self) -> bool:
-        return True
 
     def record_event(self, event: Event | None = None) -> Event:
         event = Event() if event is None else event
         event.record()
         return event
-
-    def synchronize(self) -> None:
-        pass
-
-    def wait_event(self, event: Any) -> None:
-        pass
-
-    def wait_stream(self, stream: Any) -> None:
-        pass
-
-
-class Context:
-    """The context of a device or a stream: changes nothing."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 def _lines(path: str) -> dict[str, str]:
@@ -173,10 +146,6 @@ def _data_parallel(
 ) -> Any:
     (output,) = _parallel_apply([module], [inputs], [module_kwargs or {}])
     return output
-
-
-def _returns(value: Any) -> Callable[..., Any]:
-    return lambda *_, **__: value
 
 
 def _refused(path: str) -> type:
