@@ -187,7 +187,7 @@ class Handle:
     def __init__(self, algorithm: str) -> None:
         self.pointer = _Context.create(functions.mluOpCreate)
         require(functions.mluOpOmpSetAlgorithm(self.pointer, ALGORITHMS.index(algorithm)))
-        self._idle = _idle[algorithm]
+        self._idle = idle[algorithm]
         # Where an operator writes a number.
         self.number = ctypes.c_int32()
         self.number_address = ctypes.addressof(self.number)
@@ -245,30 +245,14 @@ _NO_MEMORY = _Memory(0)
 # The handles that no call has, by their algorithm, which is fixed: a call that finds none creates
 # one, so that there are as many as calls were in progress at a time. Calls may come from any thread
 # and, between any two instructions of another call, from a signal handler or a finalizer.
-_idle: dict[str, list[Handle]] = collections.defaultdict(list)
-_algorithm = os.environ.get("MLUOP_OMP_ALGORITHM", ALGORITHMS[0])
+idle: dict[str, list[Handle]] = collections.defaultdict(list)
+algorithm = os.environ.get("MLUOP_OMP_ALGORITHM", ALGORITHMS[0])
 
 
 def handle() -> Handle:
     """Returns a handle for a call, which returns it at the end of its `with` statement."""
-    algorithm = _algorithm
+    name = algorithm
     try:
-        return _idle[algorithm].pop()
+        return idle[name].pop()
     except IndexError:
-        return Handle(algorithm)
-
-
-def release_memory() -> None:
-    for handles in list(_idle.values()):
-        handles.clear()
-
-
-def set_algorithm(name: str) -> None:
-    global _algorithm
-    if name not in ALGORITHMS:
-        raise ValueError(f"algorithm is {name!r}, expected one of {', '.join(ALGORITHMS)}")
-    _algorithm = name
-
-
-def get_algorithm() -> str:
-    return _algorithm
+        return Handle(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mluop_omp import _library
-from mluop_omp._library import functions
+from mluop_omp._library import ALGORITHMS, functions
 
 
 def _version(function: str) -> str:
@@ -40,13 +40,16 @@ def algorithm(name: str | None = None) -> str:
     another thread has begun uses the algorithm that it began with.
     """
     if name is not None:
-        _library.set_algorithm(name)
-    return _library.get_algorithm()
+        if name not in ALGORITHMS:
+            raise ValueError(f"algorithm is {name!r}, expected one of {', '.join(ALGORITHMS)}")
+        _library.algorithm = name
+    return _library.algorithm
 
 
 def release_memory() -> None:
     """Frees the memory that calls keep for later ones. Calls in progress keep theirs."""
-    _library.release_memory()
+    for handles in list(_library.idle.values()):
+        handles.clear()
 
 
 def _openmp_runtimes() -> list[str]:

@@ -93,7 +93,7 @@ def test_calls(interface, name, table):
         at_bytecode(number, reenter, call)
         table.add("re-entered", interface, True)
     assert all(results)
-    assert len(_library._idle["native"]) <= 3
+    assert len(_library.idle["native"]) <= 3
 
 
 def test_interrupted_settings():
@@ -135,7 +135,7 @@ def test_a_call_runs_with_the_algorithm_that_it_began_with():
 
 
 def test_an_invalid_algorithm_of_the_environment_is_named(monkeypatch):
-    monkeypatch.setattr(_library, "_algorithm", "fast")
+    monkeypatch.setattr(_library, "algorithm", "fast")
     monkeypatch.setenv("MLUOP_OMP_ALGORITHM", "fast")
     with pytest.raises(mluop_omp.MluOpError, match='MLUOP_OMP_ALGORITHM is "fast"'):
         mluop_omp.three_nn(np.zeros((1, 1, 3), "f"), np.zeros((1, 1, 3), "f"))

@@ -31,7 +31,7 @@ def with_nothing_kept(function, *arguments):
 
 def kept_sizes():
     """Returns the sizes that the handles of both algorithms keep."""
-    return [len(handle._sizes) for handles in _library._idle.values() for handle in handles]
+    return [len(handle._sizes) for handles in _library.idle.values() for handle in handles]
 
 
 @pytest.mark.parametrize("name", NAMES)
