@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any, Callable
 
 from mluop_omp import _requirements
@@ -16,18 +15,6 @@ import torch  # noqa: E402
 Function = Callable[..., Any]
 SINGLE = frozenset((torch.float16, torch.bfloat16, torch.float32))
 SINGLE_AND_DOUBLE = SINGLE | {torch.float64}
-
-
-def first_tensor(arguments: tuple, named: dict[str, Any]) -> torch.Tensor | None:
-    return next(_tensors(arguments, named), None)
-
-
-def _tensors(arguments: tuple, named: dict[str, Any]) -> Iterator[torch.Tensor]:
-    return (each for each in (*arguments, *named.values()) if isinstance(each, torch.Tensor))
-
-
-def _is_exporting() -> bool:
-    return torch.compiler.is_exporting() or torch.jit.is_tracing()
 
 
 def on_cpu(
@@ -44,13 +31,17 @@ def on_cpu(
     """
 
     def is_ours(arguments: tuple, named: dict[str, Any]) -> bool:
-        first = first_tensor(arguments, named)
-        if first is None or not first.is_cpu or (is_formulation and _is_exporting()):
+        values = (*arguments, *named.values())
+        tensors = (each for each in values if isinstance(each, torch.Tensor))
+        first = next(tensors, None)
+        if first is None or not first.is_cpu:
+            return False
+        if is_formulation and (torch.compiler.is_exporting() or torch.jit.is_tracing()):
             return False
         if dtypes is None:
             return True
-        numbers = (each for each in _tensors(arguments, named) if each.is_floating_point())
-        return all(each.dtype in dtypes for each in (first, *numbers))
+        others = (each for each in tensors if each.is_floating_point())
+        return all(each.dtype in dtypes for each in (first, *others))
 
     @functools.wraps(ours)
     def dispatch(*arguments: Any, **named: Any) -> Any:
