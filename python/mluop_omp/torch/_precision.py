@@ -11,7 +11,7 @@ Tensors of float64 remain so.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Callable
 
 import torch
@@ -23,30 +23,22 @@ from mluop_omp._operators._derivative import cast, floating
 # What torch.autocast computes in place of float32.
 LOWER_PRECISION = {torch.float16, torch.bfloat16}
 
-# Returns the element type in which to compute, given the widest one of the tensors.
-_Rule = Callable[[torch.dtype], torch.dtype]
-
-
-def _of_features(widest: torch.dtype) -> torch.dtype:
-    return widest
-
-
-def _of_convolution(widest: torch.dtype) -> torch.dtype:
-    if torch.is_autocast_enabled("cpu") and widest is not torch.float64:
-        return torch.get_autocast_dtype("cpu")
-    return widest
-
-
-def _precise(widest: torch.dtype) -> torch.dtype:
-    return _single(widest) if torch.is_autocast_enabled("cpu") else widest
-
 
 def _single(widest: torch.dtype) -> torch.dtype:
     return torch.promote_types(widest, torch.float32)
 
 
-def _element_type(tensors: Sequence[Tensor], rule: _Rule) -> torch.dtype:
-    return rule(functools.reduce(torch.promote_types, [tensor.dtype for tensor in tensors]))
+def _widest(tensors: Iterable[Tensor]) -> torch.dtype:
+    return functools.reduce(torch.promote_types, [tensor.dtype for tensor in tensors])
+
+
+def _element_type(tensors: Iterable[Tensor], precision: Precision) -> torch.dtype:
+    widest = _widest(tensors)
+    if precision is Precision.WIDEST or not torch.is_autocast_enabled("cpu"):
+        return widest
+    if precision is Precision.CONVOLUTION and widest is not torch.float64:
+        return torch.get_autocast_dtype("cpu")
+    return _single(widest)
 
 
 def dense(tensor: Tensor) -> Tensor:
@@ -54,11 +46,10 @@ def dense(tensor: Tensor) -> Tensor:
     return tensor.contiguous().resolve_neg() if tensor.layout is torch.strided else tensor
 
 
-def _converted(tensors: Sequence[Tensor], rule: _Rule) -> list[Tensor]:
-    if not all(tensor.is_floating_point() for tensor in tensors):
-        return [dense(tensor) for tensor in tensors]  # An operator refuses them by name.
-    dtype = _element_type(tensors, rule)
-    return [dense(tensor.to(dtype)) for tensor in tensors]
+def _converted(tensors: Iterable[Tensor], dtype: torch.dtype) -> list[Tensor]:
+    if all(tensor.is_floating_point() for tensor in tensors):
+        return [dense(tensor.to(dtype)) for tensor in tensors]
+    return [dense(tensor) for tensor in tensors]  # An operator refuses them by name.
 
 
 # For adapters of other libraries, which PyTorch's dispatcher does not precede: dense tensors of one
@@ -67,46 +58,38 @@ def _converted(tensors: Sequence[Tensor], rule: _Rule) -> list[Tensor]:
 
 def widened(*tensors: Tensor) -> list[Tensor]:
     """Converts the tensors of an operator on features to their widest element type."""
-    return _converted(tensors, _of_features)
+    return _converted(tensors, _widest(tensors))
 
 
 def precise(*tensors: Tensor) -> list[Tensor]:
     """Converts coordinates, boxes, logits to the widest type; under autocast float32 at least."""
-    return _converted(tensors, _precise)
+    return _converted(tensors, _element_type(tensors, Precision.SINGLE))
 
 
 def at_least_float32(*tensors: Tensor) -> list[Tensor]:
     """Converts the tensors of an operator that takes neither half nor bfloat16."""
-    return _converted(tensors, _single)
+    return _converted(tensors, _single(_widest(tensors)))
 
 
 def of_convolution(*tensors: Tensor) -> list[Tensor]:
     """Converts the tensors of a convolution to their widest type; under autocast, to its type."""
-    return _converted(tensors, _of_convolution)
+    return _converted(tensors, _element_type(tensors, Precision.CONVOLUTION))
 
 
 def of_gradients(grad: Tensor, *tensors: Tensor) -> list[Tensor]:
     """Converts the tensors of a convolution's backward pass to the type that the forward pass
     computed, which the gradient of its output has, although autocast has ended.
     """
-    return _converted((grad, *tensors), lambda _: grad.dtype)
-
-
-_RULES = {
-    Precision.CONVOLUTION: _of_convolution,
-    Precision.WIDEST: _of_features,
-    Precision.SINGLE: _precise,
-}
+    return _converted((grad, *tensors), grad.dtype)
 
 
 def autocast_arguments(precision: Precision) -> Callable[[tuple], tuple]:
     """Returns a function that converts the arguments of an operator under torch.autocast. Tensors
     keep their memory format.
     """
-    rule = _RULES[precision]
 
     def convert(arguments: tuple) -> tuple:
         tensors = list(floating(arguments))
-        return cast(arguments, _element_type(tensors, rule)) if tensors else arguments
+        return cast(arguments, _element_type(tensors, precision)) if tensors else arguments
 
     return convert
