@@ -12,6 +12,7 @@ from torch import Tensor
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
+from torch.utils._pytree import tree_map
 
 from mluop_omp._operators._declaration import Operator, all_operators
 from mluop_omp.torch import _operators
@@ -123,31 +124,26 @@ def _batching_rule(operator: Any) -> Callable[..., Any]:
     """Returns the rule of torch.vmap: the operator is called for each element of the batch."""
 
     def rule(info: Any, in_dims: tuple, *arguments: Any) -> tuple[Any, Any]:
-        if info.batch_size == 0:
-            return _of_no_element(operator, in_dims, arguments)
-        calls = []
-        for i in range(info.batch_size):
-            element = [
-                argument.select(dim, i) if isinstance(dim, int) else argument
-                for argument, dim in zip(arguments, in_dims)
-            ]
-            calls.append(operator(*element))
-        if isinstance(calls[0], Tensor):
-            return _stacked(operator, calls), 0
-        outputs = tuple(_stacked(operator, outputs) for outputs in zip(*calls))
-        return outputs, (0,) * len(outputs)
+        calls = [
+            operator(
+                *(
+                    each.select(dim, i) if isinstance(dim, int) else each
+                    for each, dim in zip(arguments, in_dims)
+                )
+            )
+            for i in range(info.batch_size)
+        ]
+        if calls:
+            outputs = tree_map(lambda *each: _stacked(operator, each), *calls)
+        else:
+            like = next(each for each in arguments if isinstance(each, Tensor))
+            outputs = tree_map(
+                lambda each: like.new_empty((0, *each.shape), dtype=each.dtype),
+                operator(*map(_shape_of_element, arguments, in_dims)),
+            )
+        return outputs, tree_map(lambda _: 0, outputs)
 
     return rule
-
-
-def _of_no_element(operator: Any, in_dims: tuple, arguments: tuple) -> tuple[Any, Any]:
-    """Returns the outputs of an empty batch: none, in the shape of an element."""
-    outputs = operator(*map(_shape_of_element, arguments, in_dims))
-    like = next(each for each in arguments if isinstance(each, Tensor))
-    if isinstance(outputs, Tensor):
-        return like.new_empty((0, *outputs.shape), dtype=outputs.dtype), 0
-    empty = [like.new_empty((0, *each.shape), dtype=each.dtype) for each in outputs]
-    return tuple(empty), (0,) * len(empty)
 
 
 def _shape_of_element(argument: Any, dim: Any) -> Any:
@@ -159,14 +155,14 @@ def _shape_of_element(argument: Any, dim: Any) -> Any:
     return torch.empty(shape, dtype=argument.dtype, device="meta")
 
 
-def _stacked(operator: Any, outputs: Any) -> Tensor:
+def _stacked(operator: Any, outputs: tuple[Tensor, ...]) -> Tensor:
     shapes = {tuple(output.shape) for output in outputs}
     if len(shapes) > 1:
         raise ValueError(
             f"vmap of {operator.name()}: the shapes of an output differ between the elements of "
             f"the batch: {', '.join(map(str, sorted(shapes)))}"
         )
-    return torch.stack(tuple(outputs))
+    return torch.stack(outputs)
 
 
 def _autocast_kernel(declared: Operator, operator: Any) -> Callable[..., Any]:

@@ -64,6 +64,8 @@ def _triple(value: int | Sequence[int]) -> tuple[int, ...]:
 
 
 class _SparseConvolution(nn.Module):
+    subm: bool
+
     def __init__(
         self,
         in_channels: int,
@@ -74,15 +76,12 @@ class _SparseConvolution(nn.Module):
         dilation: int | Sequence[int] = 1,
         bias: bool = True,
         indice_key: str | None = None,
-        *,
-        subm: bool,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = _triple(kernel_size), _triple(stride)
         self.padding, self.dilation = _triple(padding), _triple(dilation)
         self.indice_key = indice_key
-        self.subm = subm
         self.weight = nn.Parameter(torch.empty(*self.kernel_size, in_channels, out_channels))
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
@@ -154,28 +153,7 @@ class SparseConv3d(_SparseConvolution):
     The weight is [D, H, W, in_channels, out_channels], as in mmcv.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        bias: bool = True,
-        indice_key: str | None = None,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            bias,
-            indice_key,
-            subm=False,
-        )
+    subm = False
 
 
 class SubMConv3d(_SparseConvolution):
@@ -187,9 +165,11 @@ class SubMConv3d(_SparseConvolution):
             rulebook; others raise ValueError.
 
     The filter is centered on each site. Every offset, also the center, reads the first row of a
-    site that is repeated. The weight is [D, H, W, in_channels, out_channels], as that
-    of mmcv.
+    site that is repeated. The weight is [D, H, W, in_channels, out_channels], as in
+    mmcv.
     """
+
+    subm = True
 
     def __init__(
         self,
@@ -203,6 +183,4 @@ class SubMConv3d(_SparseConvolution):
         if any(size % 2 == 0 for size in kernel):
             raise ValueError(f"kernel_size is {kernel}, expected odd numbers")
         padding = [size // 2 for size in kernel]
-        super().__init__(
-            in_channels, out_channels, kernel, 1, padding, 1, bias, indice_key, subm=True
-        )
+        super().__init__(in_channels, out_channels, kernel, 1, padding, 1, bias, indice_key)
