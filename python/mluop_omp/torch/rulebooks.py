@@ -22,7 +22,6 @@ __all__ = [
     "directed_pairs",
     "filters_of_mmcv",
     "filters_of_spconv",
-    "fit_columns",
     "general_indice_pairs",
     "output_space",
     "pair_as_spconv",
@@ -32,19 +31,17 @@ __all__ = [
 ]
 
 
-def fit_columns(pairs: Tensor, rows: int) -> Tensor:
-    """Returns pairs [K, 2, rows]: cut, as no offset has more pairs than rows, or padded with -1."""
-    columns = pairs.shape[2]
-    if columns >= rows:
-        return pairs[:, :, :rows].contiguous()
-    return torch.nn.functional.pad(pairs, (0, rows - columns), value=-1)
-
-
 def directed_pairs(pairs: Tensor, inverse: bool, rows: int) -> Tensor:
-    """Returns the pairs [K, 2, rows] of a convolution of `rows` input rows, or of its inverse."""
+    """Returns the pairs [K, 2, rows] of a convolution of `rows` input rows, or of its inverse.
+
+    They are cut, as no offset has more pairs than rows, or padded with -1.
+    """
     if inverse:
         pairs = pairs.flip(1)
-    return pairs.contiguous() if pairs.shape[2] == rows else fit_columns(pairs, rows)
+    columns = pairs.shape[2]
+    if columns < rows:
+        return torch.nn.functional.pad(pairs, (0, rows - columns), value=-1)
+    return (pairs if columns == rows else pairs[:, :, :rows]).contiguous()
 
 
 def complete_pairs(pairs: Tensor, num: Tensor, rows: int, subm: bool) -> tuple[Tensor, Tensor]:
@@ -78,14 +75,23 @@ def pairs_by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     pair_fwd: [K, N], the input row of each offset and output row, or -1. rows: of the input.
     """
     valid = pair_fwd >= 0
+    most = int(valid.sum(1).max()) if len(valid) else 0
+    return _listed(valid, 1, pair_fwd, max(rows, most))
+
+
+def _listed(valid: Tensor, end: int, others: Tensor, columns: int) -> tuple[Tensor, Tensor]:
+    """Returns pairs [K, 2, columns] and their numbers.
+
+    A pair for each k and row of valid [K, N]: the row at this end, and others[k, row] at the other.
+    """
     num = valid.sum(1)
-    k, outputs = valid.nonzero(as_tuple=True)
-    place = torch.arange(len(k)) - (num.cumsum(0) - num)[k]
-    most = int(num.max()) if len(num) else 0
-    result = torch.full((len(pair_fwd), 2, max(rows, most)), -1, dtype=torch.int32)
-    result[k, 0, place] = pair_fwd[valid].int()
-    result[k, 1, place] = outputs.int()
-    return result, num.int()
+    k, rows = valid.nonzero(as_tuple=True)
+    column = torch.arange(len(k), device=valid.device) - (num.cumsum(0) - num)[k]
+    shape = (len(valid), 2, columns)
+    pairs = torch.full(shape, -1, dtype=torch.int32, device=valid.device)
+    pairs[k, end, column] = rows.int()
+    pairs[k, 1 - end, column] = others[valid].int()
+    return pairs, num.int()
 
 
 def directed_by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
@@ -196,13 +202,7 @@ def general_indice_pairs(
         rows = torch.searchsorted(distinct, cells)
         coordinates = torch.unravel_index(distinct, (batch_size, *out_space))
         out_indices = torch.stack(coordinates, 1).int()
-    num = valid.sum(1)
-    k, inputs = valid.nonzero(as_tuple=True)
-    column = torch.arange(len(k), device=device) - (num.cumsum(0) - num)[k]
-    pairs = torch.full((K, 2, L), -1, dtype=torch.int32, device=device)
-    pairs[k, 0, column] = inputs.int()
-    pairs[k, 1, column] = rows[valid].int()
-    return out_indices, pairs, num.int()
+    return out_indices, *_listed(valid, 0, rows, L)
 
 
 def convolve(
