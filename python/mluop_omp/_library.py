@@ -105,19 +105,7 @@ def _load_openmp_runtime() -> None:
                 ctypes.CDLL(str(runtime))
 
 
-def _declare(functions: ctypes.CDLL) -> None:
-    for name, parameters in DECLARATIONS.items():
-        function = getattr(functions, name)
-        function.argtypes = [_TYPES[parameter] for parameter in parameters]
-        function.restype = ctypes.c_int
-    functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
-    functions.mluOpOmpGetInstructionSet.restype = ctypes.c_char_p
-    functions.mluOpOmpGetComparisonPattern.argtypes = [ctypes.c_void_p]
-    functions.mluOpOmpGetComparisonPattern.restype = ctypes.c_char_p
-
-
 functions = _load()
-_declare(functions)
 
 
 def function(name: str, parameters: str) -> Callable[..., int]:
@@ -127,6 +115,13 @@ def function(name: str, parameters: str) -> Callable[..., int]:
     DECLARATIONS[name] = parameters
     return declared
 
+
+for _name, _parameters in list(DECLARATIONS.items()):
+    function(_name, _parameters)
+functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
+functions.mluOpOmpGetInstructionSet.restype = ctypes.c_char_p
+functions.mluOpOmpGetComparisonPattern.argtypes = [ctypes.c_void_p]
+functions.mluOpOmpGetComparisonPattern.restype = ctypes.c_char_p
 
 # Errors are exceptions here; the log would repeat them on stderr.
 functions.mluOpOmpSetDefaultLogLevel(b"off")
@@ -175,6 +170,9 @@ class _Context(Object):
     _destroy = functions.mluOpDestroy
 
 
+_NO_MEMORY = np.empty(0, np.uint8)
+
+
 class Handle:
     """A handle of the library, and the memory of its calls. A call has it for itself.
 
@@ -193,6 +191,7 @@ class Handle:
         self.number_address = ctypes.addressof(self.number)
         self._sizes: dict[tuple, int] = {}
         self._memory = _NO_MEMORY
+        self._address: int | None = None
         # Returns make(*arguments), of an earlier call if there was one with the same arguments.
         self.keep = functools.lru_cache(maxsize=256)(lambda make, *arguments: make(*arguments))
 
@@ -224,24 +223,13 @@ class Handle:
             if len(self._sizes) >= _MAX_SIZES:
                 self._sizes.clear()
             self._sizes[key] = size
-        if size == 0:
-            return None, 0
         if size > self._memory.size:
             self._memory = _NO_MEMORY
-            self._memory = _Memory(size)
-        return self._memory.address, size
+            self._memory = np.empty(size, np.uint8)
+            self._address = self._memory.ctypes.data
+        return self._address if size else None, size
 
 
-class _Memory:
-    """Memory and its address."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._bytes = np.empty(size, np.uint8)
-        self.address = self._bytes.ctypes.data
-
-
-_NO_MEMORY = _Memory(0)
 # The handles that no call has, by their algorithm, which is fixed: a call that finds none creates
 # one, so that there are as many as calls were in progress at a time. Calls may come from any thread
 # and, between any two instructions of another call, from a signal handler or a finalizer.

@@ -10,25 +10,9 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators._declaration import operators
-from mluop_omp._operators.sparse_conv import output_space
+from mluop_omp._operators.sparse_conv import output_space as output_space
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32
 from mluop_omp.torch._precision import of_convolution, of_gradients
-
-__all__ = [
-    "complete_pairs",
-    "convolve",
-    "convolve_backward",
-    "directed_by_output",
-    "directed_pairs",
-    "filters_of_mmcv",
-    "filters_of_spconv",
-    "general_indice_pairs",
-    "output_space",
-    "pair_as_spconv",
-    "pair_sites_with_themselves",
-    "pairs_by_output",
-    "pairs_of_spconv",
-]
 
 
 def directed_pairs(pairs: Tensor, inverse: bool, rows: int) -> Tensor:

@@ -96,21 +96,22 @@ class _SparseConvolution(nn.Module):
     def _rulebook(self, input: SparseTensor) -> Rulebook:
         space = tuple(input.spatial_shape)
         convolution = (self.kernel_size, self.stride, self.padding, self.dilation)
+        key = (space, *convolution, self.subm)
         known = input.rulebooks.get(self.indice_key) if self.indice_key is not None else None
         if known is not None:
-            if known.convolution != (space, *convolution, self.subm):
+            if known.convolution != key:
                 raise ValueError(f"indice_key {self.indice_key!r} belongs to another convolution")
             if known.sites is not input.indices and not torch.equal(known.sites, input.indices):
                 raise ValueError(f"indice_key {self.indice_key!r} belongs to other sites")
             return known
-        out_space = space if self.subm else tuple(output_space(space, *convolution))
         sites, pairs, num = functional.indice_pairs(
             input.indices, input.batch_size, space, *convolution, self.subm
         )
-        # A submanifold convolution keeps the sites of the input.
-        sites = input.indices if self.subm else sites
-        key = (space, *convolution, self.subm)
-        rulebook = Rulebook(input.indices, sites, pairs, num, out_space, key)
+        if self.subm:  # It keeps the sites of the input.
+            rulebook = Rulebook(input.indices, input.indices, pairs, num, space, key)
+        else:
+            out_space = tuple(output_space(space, *convolution))
+            rulebook = Rulebook(input.indices, sites, pairs, num, out_space, key)
         if self.indice_key is not None:
             input.rulebooks[self.indice_key] = rulebook
         return rulebook
