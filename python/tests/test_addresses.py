@@ -21,6 +21,7 @@ BATCH, STACK = (
     mluop_omp.pcdet._points.BATCH_FUNCTIONS,
     mluop_omp.pcdet._points.STACK_FUNCTIONS,
 )
+pointnet2 = mluop_omp.pointnet2
 B, C, N, M, S = 3, 2, 4, 5, 3
 REFUSED = pytest.raises(mluop_omp.MluOpError, match=r"indices\[[\d, ]+\] is -?\d+, expected 0 to")
 
@@ -29,55 +30,30 @@ def ints(*values):
     return torch.tensor(values, dtype=torch.int32)
 
 
-def of_mmcv(function, *shape, **named):
+def writing(function, *sizes):
     """Calls a function that writes or adds to its last tensor, which is zero before."""
 
-    def call(*tensors):
+    def call(*tensors, shape):
         out = tensors[0].new_zeros(shape)
-        function(*tensors, out, **named)
+        function(*sizes, *tensors, out)
         return out
 
     return call
 
 
-def of_pcdet(function, *shape):
-    def call(*tensors):
-        out = tensors[0].new_zeros(shape)
-        function(*[0] * 5, *tensors, out)
-        return out
-
-    return call
-
-
-def with_last(function, last):
-    return lambda *tensors: function(*tensors, last)
-
-
-pointnet2 = mluop_omp.pointnet2
-
-
-def functions_of(kind, *shape):
-    """Returns the functions of each library: of features and indices, of gradients and indices."""
-    return {
-        "mmcv": (
-            of_mmcv(getattr(ext, f"{kind}_forward"), *shape),
-            of_mmcv(getattr(ext, f"{kind}_backward"), B, C, N),
-        ),
-        "OpenPCDet": (
-            of_pcdet(BATCH[f"{kind}_wrapper"], *shape),
-            of_pcdet(BATCH[f"{kind}_grad_wrapper"], B, C, N),
-        ),
-        "pointnet2": (
-            pointnet2._FUNCTIONS[kind],
-            with_last(pointnet2._FUNCTIONS[f"{kind}_grad"], N),
-        ),
-    }
-
-
-GATHERING = functions_of("gather_points", B, C, M)
-GROUPING = functions_of("group_points", B, C, M, S)
-INTERPOLATION = functions_of("three_interpolate", B, C, M)
-LIBRARIES = list(GATHERING)
+def functions_of(kind, library):
+    """Returns the functions of a library: of features and indices, of gradients and indices."""
+    if library == "mmcv":
+        return (writing(getattr(ext, f"{kind}_{way}")) for way in ("forward", "backward"))
+    if library == "OpenPCDet":
+        names = f"{kind}_wrapper", f"{kind}_grad_wrapper"
+        return (writing(BATCH[name], *[0] * 5) for name in names)
+    forward = pointnet2._FUNCTIONS[kind]
+    backward = pointnet2._FUNCTIONS[f"{kind}_grad"]
+    return (
+        lambda *tensors, shape: forward(*tensors),
+        lambda *tensors, shape: backward(*tensors, shape[2]),
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -95,61 +71,43 @@ def indices_inside(rng, *shape):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize(
-    ("functions", "shape"), [(GATHERING, (B, M)), (GROUPING, (B, M, S))], ids=["gather", "group"]
-)
-def test_gathering(functions, shape, library, dtype, rng):
+@pytest.mark.parametrize("library", ["mmcv", "OpenPCDet", "pointnet2"])
+@pytest.mark.parametrize("kind", ["gather_points", "group_points", "three_interpolate"])
+def test_batches(kind, library, dtype, rng):
+    shape = (B, M) if kind == "gather_points" else (B, M, S)
     indices = indices_inside(rng, *shape)
-    features = torch.randn(B, C, N).to(dtype)
-    grad = torch.randn(B, C, *shape[1:]).to(dtype)
-    expected, sums = np.zeros(grad.shape), np.zeros(features.numel())
-    flat = features.double().numpy().ravel()
-    for b, c in np.ndindex(B, C):
-        for place in np.ndindex(*shape[1:]):
-            address = (b * C + c) * N + indices[(b, *place)]
-            expected[(b, c, *place)] = flat[address]
-            sums[address] += float(grad[(b, c, *place)])
-    forward, backward = functions[library]
-    assert np.array_equal(forward(features, torch.from_numpy(indices)).double(), expected)
-    found = backward(grad, torch.from_numpy(indices))
-    assert found.dtype is dtype
-    expected = torch.from_numpy(sums).view(B, C, N)
-    torch.testing.assert_close(
-        found, expected.to(dtype), rtol=1e-2, atol=1e-2 if dtype.itemsize < 4 else 1e-6
-    )
+    rows = (np.arange(B)[:, np.newaxis] * C + np.arange(C)) * N
+    addresses = rows.reshape(B, C, *[1] * (len(shape) - 1)) + indices[:, np.newaxis]
+    features, grad = torch.randn(B, C, N).to(dtype), torch.randn(B, C, *shape[1:]).to(dtype)
+    tensors = [torch.from_numpy(indices)]
+    # Sums are of this type, and rounded once.
+    computed = torch.promote_types(dtype, torch.float32)
+    read, terms = features.to(computed).numpy().ravel()[addresses], grad.to(computed).numpy()
+    if kind == "three_interpolate":
+        grad = grad[..., 0].contiguous()
+        tensors.append(torch.rand(B, M, S).to(dtype))
+        weights = tensors[1].to(computed).numpy()[:, np.newaxis]
+        first, second, third = np.moveaxis(read * weights, 3, 0)
+        read, terms = first + second + third, terms[..., :1] * weights
+    sums = np.zeros(B * C * N, read.dtype)
+    np.add.at(sums, addresses, terms)
+    forward, backward = functions_of(kind, library)
+    found = forward(features, *tensors, shape=grad.shape)
+    assert torch.equal(found, torch.from_numpy(read).to(dtype))
+    found = backward(grad, *tensors, shape=(B, C, N))
+    assert torch.equal(found, torch.from_numpy(sums).view(B, C, N).to(dtype))
 
     with REFUSED:  # Our own functions are strict.
-        functional.gather_points(features, torch.from_numpy(indices))
+        getattr(functional, kind.replace("group", "gather"))(features, *tensors)
     for b, outside in ((0, -1), (B - 1, N), (0, 2**31 - 1)):
         wrong = np.zeros_like(indices)
         wrong[b] = outside
-        for function, tensor in ((forward, features), (backward, grad)):
+        for function, tensor, size in (
+            (forward, features, grad.shape),
+            (backward, grad, (B, C, N)),
+        ):
             with REFUSED:
-                function(tensor, torch.from_numpy(wrong))
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_interpolation(library, rng):
-    indices, weights = indices_inside(rng, B, M, 3), torch.rand(B, M, 3)
-    features, grad = torch.randn(B, C, N), torch.randn(B, C, M)
-    expected, sums = np.zeros((B, C, M), np.float32), np.zeros(B * C * N, np.float32)
-    flat = features.numpy().ravel()
-    for b, c, m in np.ndindex(B, C, M):
-        addresses = (b * C + c) * N + indices[b, m]
-        first, second, third = weights[b, m].numpy() * flat[addresses]
-        expected[b, c, m] = (first + second) + third
-        np.add.at(sums, addresses, grad[b, c, m].numpy() * weights[b, m].numpy())
-    forward, backward = INTERPOLATION[library]
-    indices = torch.from_numpy(indices)
-    assert np.array_equal(forward(features, indices, weights), expected)
-    found = backward(grad, indices, weights)
-    assert np.array_equal(found, sums.reshape(B, C, N))
-    with REFUSED:
-        functional.three_interpolate(features, indices, weights)
-    for function, tensor in ((forward, features), (backward, grad)):
-        with REFUSED:
-            function(tensor, torch.full_like(indices, N), weights)
+                function(tensor, torch.from_numpy(wrong), *tensors[1:], shape=size)
 
 
 # Clouds of features, rows of indices; the last row of the second is past the last cloud.
