@@ -21,13 +21,8 @@ done = mluop_omp.install()
 assert done == mluop_omp.install()
 for library, text in done.items(): print(library, text)
 """
-    output = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    ).stdout
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
     for library in ("mmcv", "spconv"):
         if _requirements.missing(library) is None:
             version = importlib.import_module(library).__version__

@@ -13,6 +13,7 @@ import cases
 import numpy as np
 import pytest
 import torch
+from torch.utils._pytree import tree_leaves, tree_map
 
 import mluop_omp
 import mluop_omp.torch  # registers the operators
@@ -27,6 +28,10 @@ OPERATORS = {
 
 class Interrupt(BaseException):
     """As KeyboardInterrupt, which a debugger or pytest would take for the user's."""
+
+
+def interrupt():
+    raise Interrupt
 
 
 def at_bytecode(number: int, action: Callable[[], None], call: Callable[[], Any]) -> int:
@@ -54,9 +59,7 @@ def at_bytecode(number: int, action: Callable[[], None], call: Callable[[], Any]
 
 
 def equal(found: Any, expected: Any) -> bool:
-    if not isinstance(expected, tuple):
-        found, expected = (found,), (expected,)
-    return all(np.array_equal(a, e) for a, e in zip(found, expected))
+    return all(tree_leaves(tree_map(np.array_equal, found, expected)))
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
@@ -70,9 +73,6 @@ def test_calls(interface, name, table):
     other = cases.of_numpy("dynamic_scatter", cases.arguments("dynamic_scatter", N=300))
     expected, expected_other = operator(*arguments), mluop_omp.dynamic_scatter(*other)
     results = []
-
-    def interrupt():
-        raise Interrupt
 
     def reenter():
         results.append(equal(mluop_omp.dynamic_scatter(*other), expected_other))
@@ -98,10 +98,6 @@ def test_calls(interface, name, table):
 
 def test_interrupted_settings():
     for number in range(1, at_bytecode(0, pytest.fail, mluop_omp.release_memory) + 1):
-
-        def interrupt():
-            raise Interrupt
-
         with pytest.raises(Interrupt):
             at_bytecode(number, interrupt, mluop_omp.release_memory)
         for name in reversed(_library.ALGORITHMS):
@@ -120,8 +116,8 @@ def test_a_call_runs_with_the_algorithm_that_it_began_with():
         results.append(equal(mluop_omp.masked_im2col(*arguments), expected))
 
     def change():
-        names = {"native": "device", "device": "native"}
-        thread = threading.Thread(target=mluop_omp.algorithm, args=(names[mluop_omp.algorithm()],))
+        other = {"native": "device", "device": "native"}[mluop_omp.algorithm()]
+        thread = threading.Thread(target=mluop_omp.algorithm, args=(other,))
         thread.start()
         thread.join()
 

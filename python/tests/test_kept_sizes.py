@@ -17,10 +17,10 @@ SETTINGS = [("native", 1), ("device", 2), ("native", 3), ("device", 1), ("native
 
 @pytest.fixture
 def restored_settings():
-    before = mluop_omp.algorithm(), torch.get_num_threads()
+    before = mluop_omp.algorithm(), mluop_omp.threads()
     yield
     mluop_omp.algorithm(before[0])
-    torch.set_num_threads(before[1])
+    mluop_omp.threads(before[1])
 
 
 def with_nothing_kept(function, *arguments):
@@ -70,18 +70,14 @@ def test_a_refused_call_keeps_nothing(rng):
     assert kept_sizes() == []
 
 
-def pairs_of_two_offsets(counts):
-    """All pairs are (0, 0). The workspace of the filter gradient depends on their numbers."""
-    features, grad = np.ones((4000, 2), np.float32), np.ones((4000, 2), np.float32)
-    pairs = np.zeros((2, 2, 4000), np.int32)
-    num = np.array(counts, np.int32)
-    return mluop_omp.indice_conv_backward_filter(features, grad, pairs, num, (2, 1, 1))
-
-
 def test_sizes_follow_the_numbers_of_pairs():
+    """All pairs are (0, 0). The workspace of the filter gradient depends on their numbers."""
+    features, pairs = np.ones((4000, 2), np.float32), np.zeros((2, 2, 4000), np.int32)
     for counts in ([1, 1], [4000, 4000], [0, 4000], [1, 1]):
+        arguments = (features, features, pairs, np.array(counts, np.int32), (2, 1, 1))
+        found = mluop_omp.indice_conv_backward_filter(*arguments)
         expected = np.broadcast_to(np.reshape(counts, (2, 1, 1, 1, 1)), (2, 1, 1, 2, 2))
-        np.testing.assert_array_equal(pairs_of_two_offsets(counts), expected)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_sizes_follow_the_geometry_of_the_convolution():
@@ -98,22 +94,18 @@ def test_the_number_of_kept_sizes_is_limited(rng, monkeypatch):
     monkeypatch.setattr(_library, "_MAX_SIZES", 3)
     unknown = rng.random((1, 4, 3)).astype(np.float16)
     known = rng.random((1, 40, 3)).astype(np.float16)
-
-    def run():
-        for count in (*range(1, 40), *range(1, 40)):
-            part = known[:, :count].copy()
-            dist2, _ = mluop_omp.three_nn(unknown, part)
-            nearest = ((unknown[:, :, None] - part[:, None]).astype(np.float32) ** 2).sum(-1).min(2)
-            np.testing.assert_allclose(dist2[..., 0], nearest, atol=1e-2)
-
-    with_nothing_kept(run)
+    mluop_omp.release_memory()
+    for count in (*range(1, 40), *range(1, 40)):
+        part = known[:, :count].copy()
+        dist2, _ = mluop_omp.three_nn(unknown, part)
+        nearest = ((unknown[:, :, None] - part[:, None]).astype(np.float32) ** 2).sum(-1).min(2)
+        np.testing.assert_allclose(dist2[..., 0], nearest, atol=1e-2)
     assert kept_sizes() == [3]
 
 
 def test_descriptors_that_are_dropped_may_be_in_use(rng):
     arguments = rng.random((1, 6, 3)).astype(np.float16), rng.random((1, 7, 3)).astype(np.float16)
     expected = mluop_omp.three_nn(*arguments)
-    shapes = [(rows, columns) for rows in range(1, 100) for columns in range(1, 50)]
-    for shape in shapes:
+    for shape in np.ndindex(100, 50):
         _arrays.describe(_arrays.ARRAY, _arrays.DTYPES["float16"], shape)
     assert all(map(np.array_equal, mluop_omp.three_nn(*arguments), expected))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -159,29 +160,13 @@ def test_algorithm_and_threads_are_checked():
         mluop_omp.threads(0)
 
 
-def test_release_memory(rng):
-    arguments = three_nn_arguments(rng)
-    before = mluop_omp.three_nn(*arguments)
-    mluop_omp.release_memory()
-    assert all(map(np.array_equal, before, mluop_omp.three_nn(*arguments)))
-
-
 def test_threads_of_the_program_have_handles_of_their_own(rng):
     arguments = [three_nn_arguments(rng) for _ in range(4)]
     expected = [mluop_omp.three_nn(*each) for each in arguments]
-    failures = []
-
-    def run(index: int) -> None:
-        for _ in range(200):
-            if not all(map(np.array_equal, expected[index], mluop_omp.three_nn(*arguments[index]))):
-                failures.append(index)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(mluop_omp.three_nn, *zip(*arguments * 200)))
+    for found, right in zip(results, expected * 200):
+        assert all(map(np.array_equal, found, right))
 
 
 def test_the_gil_is_released_during_a_call(rng):
@@ -213,41 +198,7 @@ def test_the_gil_is_released_during_a_call(rng):
         counter.join()
 
 
-def python(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_omp_num_threads_holds():
-    assert python("import mluop_omp; print(mluop_omp.threads())", OMP_NUM_THREADS="3") == "3\n"
-
-
-def test_one_openmp_runtime_whichever_library_is_imported_first():
-    """spconv's wheel brings another."""
-    pytest.importorskip("torch")
-    for imports in ("mluop_omp, torch", "torch, mluop_omp"):
-        count = python(f"import {imports}; print(len(mluop_omp.info()['openmp']))")
-        assert count == "1\n", imports
-
-
-def test_the_openmp_runtime_is_that_of_pytorch():
-    """PyTorch loads its own by the name of its file, which not every version calls libgomp.so.1."""
-    pytest.importorskip("torch")
-    assert "/torch/lib/libgomp" in python("import mluop_omp; print(mluop_omp.info()['openmp'])")
-
-
-def test_the_openmp_runtime_is_that_of_the_process():
-    code = "import ctypes; ctypes.CDLL('libgomp.so.1'); import mluop_omp"
-    assert python(f"{code}; print(len(mluop_omp.info()['openmp']))") == "1\n"
-
-
+RUNTIMES = "import mluop_omp; print(len(mluop_omp.info()['openmp']))"
 WITHOUT_LIBGOMP = """
 import ctypes, importlib.util
 importlib.util.find_spec = lambda name: None
@@ -257,33 +208,43 @@ ctypes.CDLL = fail
 try: import mluop_omp
 except ImportError as error: print(error)
 """
-
-
-def test_without_an_openmp_runtime_the_error_names_it():
-    assert "mluop_omp requires libgomp.so.1" in python(WITHOUT_LIBGOMP)
-
-
-def test_the_log_is_off_unless_it_is_set():
-    code = """
+REFUSED = """
 import numpy, mluop_omp
 try: mluop_omp.three_nn(numpy.zeros((1, 1, 3), 'f'), numpy.zeros((2, 1, 3), 'f'))
 except mluop_omp.MluOpError: pass
 """
 
-    def log(level: str | None) -> str:
-        environment = {k: v for k, v in os.environ.items() if k != "MLUOP_LOG_LEVEL"}
-        environment.update({"MLUOP_LOG_LEVEL": level} if level else {})
-        return subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-        ).stderr
 
-    assert log(None) == ""
-    assert "ThreeNN" in log("error")
-
-
-def test_children_inherit_the_environment_as_it_was():
-    code = "import os; before = dict(os.environ); import mluop_omp; assert os.environ == before"
-    assert python(code) == ""
+@pytest.mark.parametrize(
+    ("code", "environment", "printed"),
+    [
+        ("import mluop_omp; print(mluop_omp.threads())", {"OMP_NUM_THREADS": "3"}, "3"),
+        # One OpenMP runtime, whichever library is imported first; spconv's wheel brings another.
+        (f"import mluop_omp, torch; {RUNTIMES}", {}, "1"),
+        (f"import torch; {RUNTIMES}", {}, "1"),
+        (f"import ctypes; ctypes.CDLL('libgomp.so.1'); {RUNTIMES}", {}, "1"),
+        # PyTorch loads its own by the name of its file, which not every version calls libgomp.so.1.
+        (f"# requires torch\n{RUNTIMES.replace('len', '')}", {}, ".*/torch/lib/libgomp.*"),
+        (WITHOUT_LIBGOMP, {}, "mluop_omp requires libgomp.so.1.*"),
+        ("import os; e = dict(os.environ); import mluop_omp; assert os.environ == e", {}, ""),
+        (REFUSED, {"MLUOP_LOG_LEVEL": None}, ""),
+        (REFUSED, {"MLUOP_LOG_LEVEL": "error"}, ".*ThreeNN.*"),
+    ],
+)
+def test_programs(code, environment, printed):
+    """Settings of the environment, OpenMP runtimes, and what is printed, to stderr too."""
+    if "torch" in code:
+        pytest.importorskip("torch")
+    environment = {k: v for k, v in {**os.environ, **environment}.items() if v is not None}
+    program = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert program.returncode == 0 and re.fullmatch(printed, program.stdout.strip()), program.stdout
 
 
 def test_a_forked_child_computes(rng):

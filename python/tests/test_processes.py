@@ -35,13 +35,8 @@ def test_workers_of_a_data_loader(start):
         mt.three_nn(torch.rand(2, 20000, 3), torch.rand(2, 5000, 3))
         torch.rand(2000, 2000).sum()
         expected = [Clouds()[i] for i in range(8)]
-        loader = DataLoader(
-            Clouds(),
-            batch_size=None,
-            num_workers=2,
-            multiprocessing_context=start,
-            timeout=60,
-        )
+        workers = {"num_workers": 2, "multiprocessing_context": start, "timeout": 60}
+        loader = DataLoader(Clouds(), batch_size=None, **workers)
         for actual, each in zip(loader, expected):
             assert all(map(torch.equal, actual, each))
     finally:
