@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from torch.nn.modules.utils import _pair
 
 import mluop_omp
 import mluop_omp.pcdet
@@ -149,13 +150,14 @@ def test_stacked_groups(library, features_counts, counts, rng):
 
 def test_an_index_past_the_last_cloud_is_refused():
     features, counts, out = torch.randn(6, C), ints(3, 3), torch.full((2, C, 1), 7.0)
-    arguments = (counts, ints([0], [4]), ints(1, 1), out)
-    with REFUSED:
-        ext.stack_group_points_forward(features, *arguments)
-    with REFUSED:
-        STACK["group_points_wrapper"](2, 2, C, 1, features, *arguments)
-    with REFUSED:
-        ext.stack_group_points_backward(out, ints([0], [4]), ints(1, 1), counts, features)
+    indices = ints([0], [4]), ints(1, 1)
+    for function, arguments in (
+        (ext.stack_group_points_forward, (features, counts, *indices, out)),
+        (STACK["group_points_wrapper"], (2, 2, C, 1, features, counts, *indices, out)),
+        (ext.stack_group_points_backward, (out, *indices, counts, features)),
+    ):
+        with REFUSED:
+            function(*arguments)
     assert (out == 7).all()
 
 
@@ -244,34 +246,28 @@ def convolve(offset, mask, arguments, gradient=None):
     return grads
 
 
+def addressed(tensor):
+    """Returns the elements that the kernels read, as [2, channels, 4, 5]."""
+    return tensor.as_strided((2, tensor.shape[1], 4, 5), (tensor[0].numel(), 20, 5, 1))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_offsets_and_masks_of_other_sizes(size, dtype):
-    torch.manual_seed(3)
     images, *pixels = size
-    arguments = torch.randn(CONVOLVED), torch.randn(3, 4, 3, 3), torch.randn(3)
-    arguments = [each.to(dtype) for each in arguments]
-    read, written = [], []
-    for channels in (18 * DEFORMABLE, 9 * DEFORMABLE):
-        tensor = torch.randn(images, channels, *pixels).to(dtype)
-        memory, step = tensor.flatten(), channels * pixels[0] * pixels[1]
-        rows = [memory[b * step :][: channels * 20].view(channels, 4, 5) for b in range(2)]
-        read.append((tensor, torch.stack(rows)))
-        written.append((tensor.shape, step))
-    (offset, near_offset), (mask, near_mask) = read
-    found, expected = convolve(offset, mask, arguments), convolve(near_offset, near_mask, arguments)
-    assert torch.equal(found[0], expected[0])
+    shapes = CONVOLVED, (3, 4, 3, 3), (3,)
+    arguments = [torch.randn(shape).to(dtype) for shape in shapes]
+    given = [torch.randn(images, n * DEFORMABLE, *pixels).to(dtype) for n in (18, 9)]
+    near = [addressed(each).contiguous() for each in given]
+    assert torch.equal(convolve(*given, arguments)[0], convolve(*near, arguments)[0])
     gradient = torch.randn(2, 3, 4, 5).to(dtype)
-    *found, of_offset, of_mask = convolve(offset, mask, arguments, gradient)
-    *expected, near_offset, near_mask = convolve(near_offset, near_mask, arguments, gradient)
-    assert all(map(torch.equal, found, expected))
-    for of_tensor, near, (shape, step) in zip(
-        (of_offset, of_mask), (near_offset, near_mask), written
-    ):
-        memory = np.zeros(shape).ravel()
-        for b, row in enumerate(near.double().flatten(1).numpy()):
-            memory[b * step : b * step + row.size] = row
-        assert np.array_equal(of_tensor.double(), memory.reshape(shape))
+    found, expected = convolve(*given, arguments, gradient), convolve(*near, arguments, gradient)
+    assert all(map(torch.equal, found[:3], expected[:3]))
+    for grad, of_near in zip(found[3:], expected[3:]):
+        memory = torch.zeros_like(grad)
+        for b in range(2):
+            addressed(memory)[b] = of_near[b]
+        assert torch.equal(grad, memory)
 
 
 def test_offsets_and_masks_that_are_too_small():
@@ -313,9 +309,7 @@ def test_dyhead(images, monkeypatch):
     sizes = []
 
     def definition(image, offset, mask, weight, bias, stride, padding, dilation, groups, parts):
-        axes = [
-            (each, each) if isinstance(each, int) else each for each in (stride, padding, dilation)
-        ]
+        axes = list(map(_pair, (stride, padding, dilation)))
         size = [(n + 2 * p - d * 2 - 1) // s + 1 for n, s, p, d in zip(image.shape[2:], *axes)]
         sizes.append(offset.shape[2:] != torch.Size(size))
         first = [

@@ -5,7 +5,7 @@ formats, autocast.
 from __future__ import annotations
 
 import importlib
-from typing import Any, Callable
+from contextlib import nullcontext
 
 import cases
 import pytest
@@ -15,48 +15,23 @@ from torch.autograd import forward_ad
 import mluop_omp.torch as mt
 
 SITES = cases.sites()
-LIBRARIES: dict[str, Callable[[], tuple[Any, Any]]] = {}
 
 
-def library(function: Callable[[], tuple[Any, Any]]) -> Callable[[], tuple[Any, Any]]:
-    LIBRARIES[function.__name__] = function
-    return function
-
-
-@library
-def ours():
-    return mt, lambda features, sites, space: mt.SparseTensor(features, sites, space, 2)
-
-
-@library
-def mmcv():
-    pytest.importorskip("mmcv", reason="requires mmcv-lite")
-    importlib.import_module("mluop_omp.mmcv.auto")
-    ops = importlib.import_module("mmcv.ops")
-    return ops, lambda features, sites, space: ops.SparseConvTensor(features, sites, list(space), 2)
-
-
-@library
-def spconv():
-    layers = pytest.importorskip("spconv.pytorch", reason="requires spconv")
-    importlib.import_module("mluop_omp.spconv").install()
-
-    def tensor(features, sites, space):
-        return layers.SparseConvTensor(features, sites, list(space), 2)
-
-    return layers, tensor
-
-
-@pytest.fixture(params=list(LIBRARIES))
+@pytest.fixture(params=["ours", "mmcv", "spconv"])
 def layers(request):
-    return LIBRARIES[request.param]()
+    """The layers of a library, and a function that makes its tensor of two batches."""
+    if request.param == "ours":
+        return mt, lambda features, sites, space: mt.SparseTensor(features, sites, space, 2)
+    pytest.importorskip(request.param)
+    importlib.import_module(f"mluop_omp.{request.param}").install()
+    modules = {"mmcv": "mmcv.ops", "spconv": "spconv.pytorch"}
+    ops = importlib.import_module(modules[request.param])
+    return ops, lambda features, sites, space: ops.SparseConvTensor(features, sites, list(space), 2)
 
 
 def loss_and_gradients(modules, input):
     variables = [p for module in modules for p in module.parameters()]
-    output = input
-    for module in modules:
-        output = module(output)
+    output = torch.nn.Sequential(*modules)(input)
     loss = output.features.float().square().sum()
     return output.features, torch.autograd.grad(loss, [input.features, *variables])
 
@@ -89,38 +64,22 @@ def network(ops):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
-def test_layers_train_under_autocast(layers, dtype):
-    """In its type, whatever the type of the features that other layers compute."""
+@pytest.mark.parametrize("autocast", [True, False])
+def test_element_types(layers, autocast, dtype):
+    """Autocast computes its type, whatever the type of the features that other layers compute."""
     ops, tensor = layers
     features = cases.floats(20, 4).to(dtype).requires_grad_()
     exact = features.detach().float().requires_grad_()
-    expected, expected_gradients = loss_and_gradients(
-        network(ops), tensor(exact, SITES, cases.SPACE)
-    )
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        output, gradients = loss_and_gradients(network(ops), tensor(features, SITES, cases.SPACE))
-    assert output.dtype is torch.bfloat16
-    torch.testing.assert_close(output.float(), expected, rtol=2e-2, atol=2e-2)
-    assert gradients[0].dtype is dtype
-    assert all(each.dtype is torch.float32 for each in gradients[1:])
-    for found, right in zip(gradients, expected_gradients):
-        scale = right.abs().max()
-        torch.testing.assert_close(found.float() / scale, right / scale, rtol=0, atol=2e-2)
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_layers_of_lower_precision(layers, dtype):
-    ops, tensor = layers
-    modules = [each.to(dtype) for each in network(ops)]
-    features = cases.floats(20, 4).to(dtype).requires_grad_()
-    output, gradients = loss_and_gradients(modules, tensor(features, SITES, cases.SPACE))
-    assert {each.dtype for each in (output, *gradients)} == {dtype}
-    exact = features.detach().float().requires_grad_()
-    expected, expected_gradients = loss_and_gradients(
-        [each.float() for each in modules], tensor(exact, SITES, cases.SPACE)
-    )
-    torch.testing.assert_close(output.float(), expected, rtol=2e-2, atol=2e-2)
-    for found, right in zip(gradients, expected_gradients):
+    of_weights = torch.float32 if autocast else dtype
+    modules = [each.to(of_weights) for each in network(ops)]
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        output, gradients = loss_and_gradients(modules, tensor(features, SITES, cases.SPACE))
+    assert output.dtype is (torch.bfloat16 if autocast else dtype)
+    assert [each.dtype for each in gradients] == [dtype] + [of_weights] * (len(gradients) - 1)
+    modules = [each.float() for each in modules]
+    expected = loss_and_gradients(modules, tensor(exact, SITES, cases.SPACE))
+    torch.testing.assert_close(output.float(), expected[0], rtol=2e-2, atol=2e-2)
+    for found, right in zip(gradients, expected[1]):
         scale = right.abs().max()
         torch.testing.assert_close(found.float() / scale, right / scale, rtol=0, atol=2e-2)
 
@@ -194,16 +153,15 @@ def test_layers_of_other_libraries_refuse_transformations(layers, transform):
     def function(values):
         return module(tensor(values, SITES, cases.SPACE)).features.sum()
 
-    with pytest.raises(RuntimeError):
-        if transform == "jvp":
-            torch.func.jvp(function, (features,), (features,))
-        elif transform == "grad":
-            torch.func.grad(function)(features)
-        elif transform == "vmap":
-            torch.vmap(function)(features.unsqueeze(0))
-        else:
-            with forward_ad.dual_level():
-                function(forward_ad.make_dual(features, features))
+    transforms = {
+        "jvp": lambda: torch.func.jvp(function, (features,), (features,)),
+        "grad": lambda: torch.func.grad(function)(features),
+        "vmap": lambda: torch.vmap(function)(features.unsqueeze(0)),
+        "dual": lambda: function(forward_ad.make_dual(features, features)),
+    }
+    level = forward_ad.dual_level() if transform == "dual" else nullcontext()
+    with pytest.raises(RuntimeError), level:
+        transforms[transform]()
 
 
 def test_gradients_in_double(layers):
@@ -212,10 +170,7 @@ def test_gradients_in_double(layers):
     variables = [p for module in modules for p in module.parameters()]
 
     def function(features, *_):
-        output = tensor(features, SITES, cases.SPACE)
-        for module in modules:
-            output = module(output)
-        return output.features
+        return torch.nn.Sequential(*modules)(tensor(features, SITES, cases.SPACE)).features
 
     features = cases.floats(20, 4).double().requires_grad_()
     assert torch.autograd.gradcheck(function, (features, *variables), fast_mode=True)

@@ -53,13 +53,8 @@ def test_requirements_of_the_package_are_those_of_the_table():
 
 def test_versions_that_the_tests_run_are_those_of_the_table():
     files = ("requirements.txt", "requirements-no-deps.txt")
-    pins = dict(
-        re.findall(
-            r"^([\w-]+)==(\S+)$",
-            "".join(Path(__file__).with_name(name).read_text() for name in files),
-            flags=re.MULTILINE,
-        )
-    )
+    text = "".join(Path(__file__).with_name(name).read_text() for name in files)
+    pins = dict(re.findall(r"^([\w-]+)==(\S+)$", text, flags=re.MULTILINE))
     rows = documented()
     assert {name for name, row in rows.items() if row[2]} == set(PINNED)
     for name, package in PINNED.items():
