@@ -6,6 +6,7 @@ or a function that says so. The other names of torch.cuda need no GPU.
 
 from __future__ import annotations
 
+import operator
 import os
 import platform
 import time
@@ -16,7 +17,10 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-_TYPES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+_NUMBERS = ("BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+_TYPES = [f"{name}Tensor" for name in (*_NUMBERS, "Bool")]
+_TYPES += [f"{name}Storage" for name in (*_NUMBERS, "Bool", "ComplexDouble", "ComplexFloat")]
+_TYPES += [f"sparse.{name}Tensor" for name in _NUMBERS]
 
 
 def _returns(value: Any) -> Any:
@@ -170,23 +174,12 @@ check_error clock_rate cudart current_blas_handle current_solver_handle device_m
 graph_pool_handle make_graphed_callables memory_usage power_draw temperature use_mem_pool
 utilization nccl.version
 """
-REFUSED = (
-    *_REFUSED.split(),
-    *(f"nccl.{name}" for name in torch.cuda.nccl.__all__),
-    *(f"tunable.{name}" for name in torch.cuda.tunable.__all__),
-)
+NOTHING, REFUSED = _NOTHING.split(), _REFUSED.split()
+REFUSED += [f"nccl.{name}" for name in torch.cuda.nccl.__all__]
+REFUSED += [f"tunable.{name}" for name in torch.cuda.tunable.__all__]
 CUDA: dict[str, Any] = {
-    **{f"{name}Tensor": getattr(torch, f"{name}Tensor") for name in _TYPES},
-    **{
-        f"sparse.{name}Tensor": getattr(torch.sparse, f"{name}Tensor")
-        for name in _TYPES
-        if name != "Bool"
-    },
-    **{
-        f"{name}Storage": getattr(torch, f"{name}Storage")
-        for name in (*_TYPES, "ComplexDouble", "ComplexFloat")
-    },
-    **{name: _returns(None) for name in _NOTHING.split()},
+    **{path: operator.attrgetter(path)(torch) for path in _TYPES},
+    **{name: _returns(None) for name in NOTHING},
     **{name: _refused(name) for name in REFUSED},
     "Event": Event,
     "ExternalStream": Stream,
