@@ -84,46 +84,23 @@ def test_element_types(layers, autocast, dtype):
         torch.testing.assert_close(found.float() / scale, right / scale, rtol=0, atol=2e-2)
 
 
-class Classifier(torch.nn.Module):
-    """Two convolutions with normalization and a maximum pool, and a linear layer."""
-
-    def __init__(self, ops):
-        super().__init__()
-        torch.manual_seed(0)
-        self.convolutions = torch.nn.ModuleList(
-            [ops.SubMConv3d(4, 16, 3), ops.SparseConv3d(16, 16, 3, 2, 1)]
-        )
-        self.norms = torch.nn.ModuleList(torch.nn.BatchNorm1d(16) for _ in range(2))
-        pool = getattr(ops, "SparseMaxPool3d", None)  # This package has none.
-        self.pool = pool(2) if pool is not None else torch.nn.Identity()
-        self.head = torch.nn.Linear(16, 3)
-
-    def forward(self, x):
-        for convolution, norm in zip(self.convolutions, self.norms):
-            x = convolution(x)
-            features = norm(x.features).relu()
-            if hasattr(x, "replace_feature"):
-                x = x.replace_feature(features)
-            else:  # mmcv's layer.
-                x.features = features
-        return self.head(self.pool(x).features)
-
-
 def losses_of_training(layers, autocast):
     ops, tensor = layers
-    model, sites = Classifier(ops), cases.sites(200, 2, (8, 8, 8))
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    model = torch.nn.Sequential(*network(ops))
+    head, sites = torch.nn.Linear(5, 3), cases.sites(200, 2, (8, 8, 8))
+    parameters = [*model.parameters(), *head.parameters()]
+    optimizer = torch.optim.SGD(parameters, 0.1)
     losses = []
     for _ in range(4):
         optimizer.zero_grad()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            scores = model(tensor(cases.floats(200, 4), sites, (8, 8, 8)))
+            scores = head(model(tensor(cases.floats(200, 4), sites, (8, 8, 8))).features.relu())
             targets = torch.arange(len(scores)) % 3
             loss = torch.nn.functional.cross_entropy(scores, targets)
         loss.backward()
-        assert all(each.grad.dtype is torch.float32 for each in model.parameters())
+        assert all(each.grad.dtype is torch.float32 for each in parameters)
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     return losses
 
 
