@@ -66,14 +66,11 @@ caching_allocator_disabled().__enter__() is None
 caching_allocator_enable(False) is None
 can_device_access_peer(0, 1) is False
 cudaStatus.SUCCESS == 0
-current_device() == 0
 current_stream(0).wait_stream(Stream()) is None and current_stream().synchronize() is None
 default_generators[0] is torch.default_generator
 default_stream().wait_event(Event()) is None
 device("cuda:0").__enter__() is None
-device_count() == 0
 device_of(torch.ones(1)).__enter__() is None
-empty_cache() is None
 get_allocator_backend() == "native"
 get_arch_list() is not None
 get_device_capability(0) == (0, 0)
@@ -84,40 +81,35 @@ get_per_process_memory_fraction() == 1
 get_rng_state("cuda").equal(torch.get_rng_state())
 get_rng_state_all() == []
 get_stream_from_external(0) == Stream()
-get_sync_debug_mode() == 0
 has_half is True
 has_magma in (False, True)
 host_memory_stats()["allocated_bytes.current"] == 0
-host_memory_stats_as_nested_dict() == {}
 initial_seed() == torch.initial_seed()
-is_available() is False
-is_bf16_supported() is False
-is_current_stream_capturing() is False
-is_initialized() is False
-is_tf32_supported() is False
 list_gpu_processes() == "no processes are running"
 manual_seed(3) is None and torch.initial_seed() == 3
 manual_seed_all(4) is None and torch.initial_seed() == 4
-max_memory_allocated() == 0
-max_memory_cached() == 0
-max_memory_reserved() == 0
 0 < mem_get_info()[0] <= mem_get_info()[1]
-memory_allocated("cuda:0") == 0
-memory_cached() == 0
-memory_reserved() == 0
 memory_snapshot() == []
 memory_stats()["allocated_bytes.all.peak"] == 0
-memory_stats_as_nested_dict() == {}
 memory_summary() == "no memory of a GPU is allocated"
 nvtx.range("a").__enter__() is None
 profiler.profile().__enter__() is None
 seed() is None and initial_seed() != 4
-seed_all() is None
 set_rng_state(get_rng_state()) is None
 set_rng_state_all([torch.zeros(16, dtype=torch.uint8)]) is None
 stream(Stream()).__enter__() is None
 """.strip().splitlines()
-SERVED += [f"{name}(0) is None" for name in _stand_ins.NOTHING]
+# Names of functions by what they return.
+VALUES = {
+    "== 0": "current_device device_count get_sync_debug_mode max_memory_allocated "
+    "max_memory_cached max_memory_reserved memory_allocated memory_cached "
+    "memory_reserved",
+    "is False": "is_available is_bf16_supported is_current_stream_capturing "
+    "is_initialized is_tf32_supported",
+    "== {}": "host_memory_stats_as_nested_dict memory_stats_as_nested_dict",
+    "is None": " ".join(["empty_cache", "seed_all", *_stand_ins.NOTHING]),
+}
+SERVED += [f"{name}() {value}" for value, names in VALUES.items() for name in names.split()]
 # PyTorch says what they require.
 OF_PYTORCH = {"CUDAPluggableAllocator", "GreenContext"}
 MODULES = ("amp", "nccl", "nvtx", "profiler", "tunable")  # they have names of their own
