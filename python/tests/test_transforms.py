@@ -6,6 +6,7 @@ import cases
 import pytest
 import torch
 from torch.autograd import forward_ad
+from torch.utils._pytree import tree_leaves, tree_map
 
 import mluop_omp.torch as mt
 from mluop_omp._operators._derivative import cast
@@ -151,9 +152,8 @@ def test_vmap_is_the_operator_of_each_element(name, table):
                 )
                 for i in range(2)
             ]
-            outputs = zip(*calls) if isinstance(calls[0], tuple) else [calls]
-            for a, e in zip(actual if isinstance(actual, tuple) else (actual,), outputs):
-                assert torch.equal(a, torch.stack(e))
+            expected = tree_map(lambda *each: torch.stack(each), *calls)
+            assert all(tree_leaves(tree_map(torch.equal, actual, expected)))
             table.add("vmap", "PyTorch", True)
 
 

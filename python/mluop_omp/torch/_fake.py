@@ -90,9 +90,6 @@ class FakeArrays(TorchArrays):
     def pair_counts(self, num: torch.Tensor, offsets: Any) -> bytes:
         return b""
 
-    def fill(self, array: torch.Tensor, value: int) -> None:
-        pass
-
     def copy(self, array: torch.Tensor) -> tuple[torch.Tensor, int]:
         return array, 0
 

@@ -11,14 +11,12 @@ Tensors of float64 remain so.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import Callable
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from mluop_omp._operators._declaration import Precision
-from mluop_omp._operators._derivative import cast, floating
 
 # What torch.autocast computes in place of float32.
 LOWER_PRECISION = {torch.float16, torch.bfloat16}
@@ -28,11 +26,12 @@ def _single(widest: torch.dtype) -> torch.dtype:
     return torch.promote_types(widest, torch.float32)
 
 
-def _widest(tensors: Iterable[Tensor]) -> torch.dtype:
+def _widest(tensors: Sequence[Tensor]) -> torch.dtype:
     return functools.reduce(torch.promote_types, [tensor.dtype for tensor in tensors])
 
 
-def _element_type(tensors: Iterable[Tensor], precision: Precision) -> torch.dtype:
+def element_type(tensors: Sequence[Tensor], precision: Precision) -> torch.dtype:
+    """Returns the type in which an operator computes tensors of floating-point numbers."""
     widest = _widest(tensors)
     if precision is Precision.WIDEST or not torch.is_autocast_enabled("cpu"):
         return widest
@@ -46,7 +45,7 @@ def dense(tensor: Tensor) -> Tensor:
     return tensor.contiguous().resolve_neg() if tensor.layout is torch.strided else tensor
 
 
-def _converted(tensors: Iterable[Tensor], dtype: torch.dtype) -> list[Tensor]:
+def _converted(tensors: Sequence[Tensor], dtype: torch.dtype) -> list[Tensor]:
     if all(tensor.is_floating_point() for tensor in tensors):
         return [dense(tensor.to(dtype)) for tensor in tensors]
     return [dense(tensor) for tensor in tensors]  # An operator refuses them by name.
@@ -63,7 +62,7 @@ def widened(*tensors: Tensor) -> list[Tensor]:
 
 def precise(*tensors: Tensor) -> list[Tensor]:
     """Converts coordinates, boxes, logits to the widest type; under autocast float32 at least."""
-    return _converted(tensors, _element_type(tensors, Precision.SINGLE))
+    return _converted(tensors, element_type(tensors, Precision.SINGLE))
 
 
 def at_least_float32(*tensors: Tensor) -> list[Tensor]:
@@ -73,7 +72,7 @@ def at_least_float32(*tensors: Tensor) -> list[Tensor]:
 
 def of_convolution(*tensors: Tensor) -> list[Tensor]:
     """Converts the tensors of a convolution to their widest type; under autocast, to its type."""
-    return _converted(tensors, _element_type(tensors, Precision.CONVOLUTION))
+    return _converted(tensors, element_type(tensors, Precision.CONVOLUTION))
 
 
 def of_gradients(grad: Tensor, *tensors: Tensor) -> list[Tensor]:
@@ -81,15 +80,3 @@ def of_gradients(grad: Tensor, *tensors: Tensor) -> list[Tensor]:
     computed, which the gradient of its output has, although autocast has ended.
     """
     return _converted((grad, *tensors), grad.dtype)
-
-
-def autocast_arguments(precision: Precision) -> Callable[[tuple], tuple]:
-    """Returns a function that converts the arguments of an operator under torch.autocast. Tensors
-    keep their memory format.
-    """
-
-    def convert(arguments: tuple) -> tuple:
-        tensors = list(floating(arguments))
-        return cast(arguments, _element_type(tensors, precision)) if tensors else arguments
-
-    return convert

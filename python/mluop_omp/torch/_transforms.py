@@ -15,8 +15,9 @@ from torch.autograd.function import _SingleLevelFunction
 from torch.utils._pytree import tree_map
 
 from mluop_omp._operators._declaration import Operator, all_operators
+from mluop_omp._operators._derivative import cast, floating
 from mluop_omp.torch import _operators
-from mluop_omp.torch._precision import autocast_arguments
+from mluop_omp.torch._precision import element_type
 
 
 class _Level(NamedTuple):
@@ -167,12 +168,13 @@ def _stacked(operator: Any, outputs: tuple[Tensor, ...]) -> Tensor:
 
 def _autocast_kernel(declared: Operator, operator: Any) -> Callable[..., Any]:
     key = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
-    convert = autocast_arguments(declared.precision)
 
     def kernel(*arguments: Any) -> Any:
-        converted = convert(arguments)
+        tensors = list(floating(arguments))
+        if tensors:  # They keep their memory format.
+            arguments = cast(arguments, element_type(tensors, declared.precision))
         with torch._C._ExcludeDispatchKeyGuard(key):
-            return operator(*converted)
+            return operator(*arguments)
 
     return kernel
 
