@@ -1,0 +1,161 @@
+"""Modules of mmcv that pool RoIs and attend, and the operators that these call."""
+
+from __future__ import annotations
+
+import importlib
+
+import cases
+import pytest
+import torch
+
+import mluop_omp.torch as mt
+
+pytest.importorskip("mmcv")
+importlib.import_module("mluop_omp.mmcv.auto")
+ops = importlib.import_module("mmcv.ops")
+attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
+MODES = {"max": "max", "mean": "avg"}
+
+
+def roi_align(image, rois, size, scale, ratio, method, aligned):
+    return ops.RoIAlign(tuple(size), scale, ratio, MODES[method], aligned)(image, rois)
+
+
+def roiaware_pool3d(rois, pts, features, sizes, count, method):
+    return ops.RoIAwarePool3d(tuple(sizes), count, MODES[method])(rois, pts, features)
+
+
+def roipoint_pool3d(points, features, boxes, samples):
+    return ops.RoIPointPool3d(samples)(points, features, boxes)
+
+
+def ms_deform_attn(value, shapes, starts, *samples):
+    levels = shapes.long(), starts.long()
+    found = attention.MultiScaleDeformableAttnFunction.apply(value, *levels, *samples, 64)
+    return found.unflatten(2, value.shape[2:])
+
+
+def ms_deform_attn_pytorch(value, shapes, _, *samples):
+    found = attention.multi_scale_deformable_attn_pytorch(value, shapes, *samples)
+    return found.unflatten(2, value.shape[2:])
+
+
+# BEVFormer has 8 heads of 32 channels: temporal self-attention samples two BEV maps, spatial
+# cross-attention six cameras.
+TEMPORAL = {"B": 2, "M": 8, "D": 32, "L": 1, "Q": 120, "P": 4}
+SPATIAL = {"B": 6, "M": 8, "D": 32, "L": 4, "Q": 120, "P": 8}
+# A module, and the operator with its options.
+MODULES = [
+    *((roi_align, "roi_align", {"method": method}) for method in MODES),
+    *((roiaware_pool3d, "roiaware_pool3d", {"method": method}) for method in MODES),
+    (roipoint_pool3d, "roipoint_pool3d", {}),
+    *((ms_deform_attn, "ms_deform_attn", sizes) for sizes in ({}, TEMPORAL, SPATIAL)),
+    *((ms_deform_attn_pytorch, "ms_deform_attn", sizes) for sizes in ({}, TEMPORAL, SPATIAL)),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "options"), MODULES)
+def test_modules_are_the_operators(module, name, options):
+    arguments = cases.arguments(name, **options)
+    inputs = [arguments[position] for position in cases.DIFFERENTIABLE.get(name, [])]
+    for each in inputs:
+        each.requires_grad_()
+    found, expected = module(*arguments), getattr(mt, name)(*arguments)
+    if name == "roipoint_pool3d":
+        assert all(map(torch.equal, found, expected))
+        return
+    expected = expected[0] if isinstance(expected, tuple) else expected
+    assert torch.equal(found, expected)
+    weights = cases.floats(*found.shape)
+    gradients = (torch.autograd.grad(each, inputs, weights) for each in (found, expected))
+    assert all(map(torch.equal, *gradients))
+
+
+@pytest.mark.parametrize("method", MODES)
+@pytest.mark.parametrize("columns", [6, 7])
+def test_pools_without_rois(method, columns):
+    """Without proposals, mmdetection3d's RoIs have a column less."""
+    _, pts, features, sizes, count, _ = cases.with_gradients("roiaware_pool3d")
+    pooled = roiaware_pool3d(torch.zeros(0, columns), pts, features, sizes, count, method)
+    assert pooled.shape == (0, *sizes, features.shape[1])
+    pooled.sum().backward()
+    assert torch.equal(features.grad, torch.zeros_like(features))
+    points, of_points, boxes, samples = cases.arguments("roipoint_pool3d")
+    rows, is_empty = roipoint_pool3d(points, of_points, boxes[:, :0], samples)
+    assert rows.shape == (len(boxes), 0, samples, 3 + of_points.shape[2])
+    assert is_empty.shape == (len(boxes), 0)
+
+
+@pytest.mark.parametrize("method", MODES)
+def test_roi_align_in_channels_last(method):
+    """The same bits in the memory format of the input, forward and backward."""
+    image, *others = cases.arguments("roi_align", method=method)
+    results = []
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        input = image.to(memory_format=memory_format).requires_grad_()
+        output, *argmax = mt.roi_align(input, *others)
+        (grad,) = torch.autograd.grad(output, input, torch.ones_like(output))
+        results.append((output, *argmax, grad))
+        of_pixels = [output, grad] + argmax * (method == "max")
+        assert all(each.is_contiguous(memory_format=memory_format) for each in of_pixels)
+    assert all(map(torch.equal, *results))
+
+
+@pytest.mark.parametrize("method", MODES)
+def test_roi_align_in_forward_mode(method):
+    image, *others = cases.arguments("roi_align", method=method)
+
+    def pool(image):
+        return mt.roi_align(image, *others)[0]
+
+    output, pull = torch.func.vjp(pool, image)
+    weights = cases.floats(*output.shape)
+    (grad,) = pull(weights)
+    _, tangent = torch.func.jvp(pool, (image,), (grad,))
+    torch.testing.assert_close((tangent * weights).sum(), grad.square().sum())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_module_of_attention(dtype):
+    """mmcv's function for CPUs is written in PyTorch; it stays in place for float64."""
+    torch.manual_seed(0)
+    module = attention.MultiScaleDeformableAttention(16, 2, 2, 3, dropout=0.0, batch_first=True)
+    shapes, starts = torch.tensor([[4, 5], [2, 3]]), torch.tensor([0, 20])
+    inputs = cases.floats(2, 7, 16), cases.floats(2, 26, 16), cases.floats(2, 7, 2, 2).sigmoid()
+    results = []
+    for each in (dtype, torch.float64):
+        module.to(each).zero_grad()
+        query, value, places = (input.to(each) for input in inputs)
+        levels = {"spatial_shapes": shapes, "level_start_index": starts}
+        output = module(query, value=value, reference_points=places, **levels)
+        assert output.dtype is each
+        output.square().sum().backward()
+        gradient = module.sampling_offsets.bias.grad
+        results.append((output.double(), gradient.double()))
+    (found, gradient), (expected, right) = results
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(gradient, right, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_attention_of_lower_precision(dtype, autocast):
+    """Computed in float32, also beside locations of float32, and rounded once, unless autocast
+    computes float32, as mmcv's function on CPUs.
+    """
+    attend = attention.multi_scale_deformable_attn_pytorch
+    value, shapes, _, locations, weights = cases.with_gradients("ms_deform_attn")
+    rounded = [each.detach().to(dtype).requires_grad_() for each in (value, weights)]
+    in_float32 = [each.detach().float().requires_grad_() for each in rounded]
+    with torch.autocast("cpu", dtype, enabled=autocast):
+        found = attend(rounded[0], shapes, locations, rounded[1])
+    expected = attend(in_float32[0], shapes, locations, in_float32[1])
+    result = torch.float32 if autocast else dtype
+    assert found.dtype == result
+    assert torch.equal(found, expected.to(result))
+    grad = cases.floats(*found.shape).to(result)
+    gradients = torch.autograd.grad(found, (*rounded, locations), grad)
+    right = torch.autograd.grad(expected, (*in_float32, locations), grad.float())
+    for gradient, each in zip(gradients, right):
+        assert torch.equal(gradient, each.to(gradient.dtype))
+    assert [gradient.dtype for gradient in gradients] == [dtype, dtype, torch.float32]
