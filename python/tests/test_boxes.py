@@ -13,13 +13,8 @@ import mluop_omp
 PI, INF, NAN = math.pi, math.inf, math.nan
 # Two boxes, and their IoU.
 EXAMPLES = {
-    "octagon": ((0, 0, 2, 2, 0), (0, 0, 2, 2, PI / 4), math.sqrt(0.5)),
-    "parallel": ((0, 0, 4, 2, 0), (1, 0.5, 4, 2, 0), 9 / 23),
-    "turned": ((0, 0, 4, 2, PI / 6), (1, 0.5, 4, 2, -PI / 6), 0.3390738135),
-    "cross": ((0, 0, 4, 1, 0), (0, 0, 4, 1, PI / 2), 1 / 7),
     "half": ((0, 0, 4, 2, 0), (0, 0, 4, 1, 0), 0.5),
-    "edge": ((0, 0, 2, 2, 0), (2, 0, 2, 2, 0), 0),
-    "corner": ((0, 0, 2, 2, 0), (2, 2, 2, 2, 0), 0),
+    "area of 9e-15": ((0, 0, 1e-7, 9e-8, 0.5), (0, 0, 4, 2, 0.5), 0),
     # Overlap only if the angles have the opposite direction.
     "direction": (
         (1010.5, 860.00012207, 12.20655537, 48.82622528, 0.960070372),
@@ -40,14 +35,6 @@ EXAMPLES = {
         2.59664e-9,
     ),
 }
-BOX = (0, 0, 4, 2, 0.5)
-# Boxes that are no rectangles, and their IoU with BOX.
-NO_RECTANGLES = [
-    *(((0, 0, 1e-7, 9e-8, 0.5), 0), ((0, 0, -4, 2, 0.5), 0), ((0, 0, -4, -2, 0.5), 0)),
-    *(((0, 0, NAN, 2, 0.5), NAN), ((0, 0, 4, NAN, 0.5), NAN), ((INF, 0, NAN, 2, 0.5), NAN)),
-    *(((0, 0, INF, 0, 0.5), 0), ((0, 0, INF, 2, 0.5), 0), ((0, -INF, 4, 2, 0.5), 0)),
-    *(((NAN, 0, 4, 2, 0.5), 0), ((0, 0, 4, 2, NAN), 0), ((0, 0, 4, 2, INF), 0)),
-]
 # The IoU of boxes 0 and 1 is 0.78, of 0 and 2 0.42, of 1 and 2 0.51; 3 and 4 are equal, as 0 and 5.
 NMS_BOXES = (
     *((0, 0, 4, 2, 0), (0.5, 0, 4, 2, 0), (1, 0.5, 4, 2, 0.2)),
@@ -110,18 +97,6 @@ def random_boxes(rng, count, extent):
     return boxes.astype(np.float32)
 
 
-def random_corners(rng, count, extent=50, longest=40):
-    low = rng.uniform(-extent, extent, (count, 2))
-    return np.concatenate((low, low + rng.uniform(1, longest, (count, 2))), 1).astype(np.float32)
-
-
-SCORES = (0.0, -0.0, -1.0, 0.5, NAN, INF, -INF)
-
-
-def random_scores(rng, count):
-    return rng.choice(SCORES, count).astype(np.float32)
-
-
 @pytest.fixture
 def polygons():
     """Returns a function of rotated boxes to their rectangles, by shapely."""
@@ -159,7 +134,7 @@ def test_box_iou_rotated_against_shapely(dtype, rtol, shared_areas, rng):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-3), (float, 1e-12)])
 def test_boxes_overlap_bev_against_shapely(dtype, tolerance, shared_areas, rng):
     """The margin of 1 cm changes a few pairs, by less than a strip around the smaller box."""
-    first, second = random_boxes(rng, 300, 6), random_boxes(rng, 200, 6)
+    first, second = random_boxes(rng, 90, 6), random_boxes(rng, 80, 6)
     expected = shared_areas(first, second)
     found = mluop_omp.boxes_overlap_bev(boxes_3d(first, dtype), boxes_3d(second, dtype))
     assert_allclose(found, expected, atol=0.3)
@@ -167,10 +142,10 @@ def test_boxes_overlap_bev_against_shapely(dtype, tolerance, shared_areas, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, float])
-@pytest.mark.parametrize("name", ["nms_rotated", "nms3d", "nms3d_normal"])
+@pytest.mark.parametrize("name", ["nms", "nms_rotated", "nms3d", "nms3d_normal"])
 def test_suppression_against_shapely(name, dtype, shared_areas, rng):
     boxes, scores = random_boxes(rng, 200, 12).astype(float), rng.random(200)
-    if name == "nms3d_normal":
+    if name in ("nms", "nms3d_normal"):
         boxes[:, 4] = 0
     shared, areas = shared_areas(boxes, boxes), boxes[:, 2:4].prod(1)
     ious, expected = shared / (areas[:, np.newaxis] + areas - shared), []
@@ -178,8 +153,13 @@ def test_suppression_against_shapely(name, dtype, shared_areas, rng):
         if not (ious[i, expected] > 0.1).any():
             expected.append(i)
     assert 1 < len(expected) < 199
-    given = boxes.astype(dtype) if name == "nms_rotated" else boxes_3d(boxes, dtype)
-    assert_array_equal(getattr(mluop_omp, name)(given, scores.astype(dtype), 0.1), expected)
+    if name == "nms":
+        center, half = boxes[:, :2], boxes[:, 2:4] / 2
+        boxes = np.concatenate((center - half, center + half), 1)
+    elif name != "nms_rotated":
+        boxes = boxes_3d(boxes, float)
+    arguments = boxes.astype(dtype), scores.astype(dtype), 0.1
+    assert_array_equal(getattr(mluop_omp, name)(*arguments), expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, float])
@@ -197,14 +177,3 @@ def test_points_in_boxes_against_shapely(dtype, polygons, rng):
     assert_array_equal(mluop_omp.points_in_boxes_all(points, from_bottom)[0], is_inside)
     assert_array_equal(mluop_omp.points_in_boxes_part(points, from_bottom)[0], first)
     assert_array_equal(mluop_omp.points_in_boxes(points, boxes.astype(dtype))[0], first)
-
-
-def test_nms_against_torchvision(rng):
-    torch = pytest.importorskip("torch")
-    operators = pytest.importorskip("torchvision.ops")
-    boxes, scores = random_corners(rng, 1000), random_scores(rng, 1000)
-    for threshold in (0, 0.2, 0.5):
-        expected = operators.nms(torch.from_numpy(boxes), torch.from_numpy(scores), threshold)
-        for dtype in (np.float32, float):
-            arguments = boxes.astype(dtype), scores.astype(dtype), threshold
-            assert_array_equal(mluop_omp.nms(*arguments), expected)

@@ -1,5 +1,5 @@
-"""Tables of the operators: worked examples, refused arguments, and arguments with ties and special
-values at sizes that loops treat apart, against the definitions.
+"""Tables of the operators: worked examples at roundings, ties and limits; refused arguments; and
+ties and special values in the arguments of all operators, against the definitions.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ import cases
 import numpy as np
 import pytest
 import test_boxes as box
-from ml_dtypes import bfloat16
 from numpy.testing import assert_allclose, assert_array_equal
-from test_boxes import BOX, INF, NAN, PI, boxes_3d
+from test_boxes import INF, NAN, PI, boxes_3d
 
 import mluop_omp
 from mluop_omp._operators import operators
@@ -24,47 +23,23 @@ def as_tuple(output):
     return output if isinstance(output, tuple) else (output,)
 
 
-def nms_match_outputs(groups):
-    return ints(*sum(groups, [])), ints(*map(len, groups))
-
-
-def cloud(*points):
-    """Returns a cloud [1, N, 3] of points, or of coordinates x."""
-    return [[[*np.atleast_1d(point), 0, 0][:3] for point in points]]
-
-
 def examples_of_boxes():
-    for a, b, iou in (
-        *box.EXAMPLES.values(),
-        *((each, BOX, iou) for each, iou in box.NO_RECTANGLES),
-    ):
+    for a, b, iou in box.EXAMPLES.values():
         for first, second in ((a, b), (b, a)):
             yield "box_iou_rotated", ([first], [second]), [[iou]]
-            yield "box_iou_rotated", ([first], [second], "iou", True), [iou]
-    for each, _ in box.NO_RECTANGLES:
-        yield "nms_rotated", ([each, BOX], [1, 2], 0), ints(1, 0)
-    yield from (
-        ("box_iou_rotated", ([(0, 0, 4, 2, 0)], [(1, 0.5, 4, 2, 0)], "iof"), [[0.5625]]),
-        ("box_iou_rotated", ([(1, 0.5, 8, 4, 0)], [(0, 0, 4, 2, 0)], "iof"), [[0.25]]),
-        ("box_iou_rotated", ([(0, 0, 4, 2, 0)], [(1, 0.5, 8, 4, 0)], "iof"), [[1]]),
-    )
     for x, overlap in box.BESIDE.items():
         for yaw, area in ((0, overlap), (NAN, 0)):
             boxes = [(0, 0, 0, 4, 2, 1.5, 0)], [(x, 0, 9, 4, 2, NAN, yaw)]
             yield "boxes_overlap_bev", boxes, [[area]]
-    in_space, labeled = (
-        boxes_3d(box.NMS_BOXES, float),
-        [(*e, i) for i, e in enumerate(box.NMS_BOXES)],
-    )
+    boxes, scores = list(box.NMS_BOXES), list(box.NMS_SCORES)
+    in_space, labeled = boxes_3d(boxes, float), [(*each, i) for i, each in enumerate(boxes)]
     for threshold, kept in box.NMS_KEPT.items():
-        for boxes in (list(box.NMS_BOXES), labeled):
-            yield "nms_rotated", (boxes, list(box.NMS_SCORES), threshold), ints(*kept)
-        yield "nms3d", (in_space, list(box.NMS_SCORES), threshold), ints(*kept)
+        for name, given in (("nms_rotated", boxes), ("nms_rotated", labeled), ("nms3d", in_space)):
+            yield name, (given, scores, threshold), ints(*kept)
     for threshold, kept in box.NORMAL_KEPT.items():
-        yield "nms3d_normal", (in_space, list(box.NMS_SCORES), threshold), ints(*kept)
-    for (threshold, offset), kept in box.CORNERS_KEPT.items():
-        given = list(box.CORNERS), list(box.CORNER_SCORES), threshold, offset
-        yield "nms", given, ints(*kept)
+        yield "nms3d_normal", (in_space, scores, threshold), ints(*kept)
+    for options, kept in box.CORNERS_KEPT.items():
+        yield "nms", (list(box.CORNERS), list(box.CORNER_SCORES), *options), ints(*kept)
     # An IoU that equals the threshold does not suppress.
     half, other, iou = box.EXAMPLES["half"]
     for threshold, kept in ((iou, (1, 0)), (np.nextafter(np.float32(iou), 0), (1,))):
@@ -76,107 +51,33 @@ def examples_of_boxes():
         given = list(box.SOFT_NMS_BOXES), list(box.SOFT_NMS_SCORES), 0.3, 0.5, 1e-3, method
         dets = [(*box.SOFT_NMS_BOXES[i], score) for i, score in zip(chosen, scores)]
         yield "soft_nms", given, (dets, ints(*chosen))
-    # Equal scores in the order of mmcv: the first box takes the place of the chosen one, and the
-    # last box the place of a dropped one.
-    apart = np.arange(16.0).reshape(4, 4)
-    for scores, min_score, chosen in (
-        ((0.5, 0.5, 1), 0, (2, 1, 0)),
-        ((1, 0.25, 0.5, 0.5), 0.375, (0, 3, 2)),
-    ):
-        dets = [(*apart[i], scores[i]) for i in chosen]
-        given = apart[: len(scores)], list(scores), 0.3, 0.5, min_score
-        yield "soft_nms", given, (dets, ints(*chosen))
     for threshold, groups in box.GROUPS.items():
-        yield "nms_match", (list(box.MATCHED), threshold), nms_match_outputs(groups)
+        outputs = ints(*sum(groups, [])), ints(*map(len, groups))
+        yield "nms_match", (list(box.MATCHED), threshold), outputs
 
 
-# Points, and the order in which all are sampled; points at equal distances by reversed bits.
-SAMPLES = {
-    "cross": (cloud((0, 0), (2, 0), (0, 2), (-2, 0), (0, -2)), [0, 4, 2, 1, 3]),
-    "line": (cloud(*range(8)), [0, 7, 4, 2, 6, 1, 5, 3]),
-    "more samples than points": (cloud(0, 1, 3), [0, 2, 1, 0, 0]),
-    "NaN is sampled for ever": (cloud(0, 1, NAN, 3), [0, 2, 2, 2]),
-    "equal points": (cloud(1, 1, 1), [0, 0, 0]),
-    "one point": (cloud(5), [0, 0]),
-    "no sample": (cloud(5, 6), []),
-}
-# Points, and by k the neighbors of the center 0 and the squares of their distances.
-NEIGHBORS = [
-    (
-        cloud((1, 0), (-1, 0), (0, 1), (0, -1)),
-        {1: [0], 2: [1, 0], 3: [1, 2, 0], 4: [2, 3, 1, 0], 5: [3, 1, 2, 0, 0]},
-        {1: [1], 2: [1, 1], 3: [1, 1, 1], 4: [1, 1, 1, 1], 5: [1, 1, 1, 1, 1e10]},
-    ),
-    (
-        cloud((2, 0), (1, 0), (-1, 0), (0, 2), (0, 1)),
-        {1: [1], 2: [2, 1], 3: [1, 4, 2], 4: [2, 4, 1, 3]},
-        {1: [1], 2: [1, 1], 3: [1, 1, 1], 4: [1, 1, 1, 4]},
-    ),
-    # Too far.
-    (
-        cloud(2e5, NAN, 1e5, 99999),
-        {2: [3, 0], 4: [3, 0, 0, 0]},
-        {2: [99999**2, 1e10], 4: [99999**2, 1e10, 1e10, 1e10]},
-    ),
-    (np.zeros((1, 0, 3)), {2: [0, 0]}, {2: [1e10, 1e10]}),
-]
+# A box, a point, and whether it is inside by the rules of mmcv and MLU-OPS: at faces and margins.
 TURNED, UPRIGHT = (10, 5, -1, 4, 2, 1.5, PI / 6), (0, 0, 0, 4, 2, 2, 0)
-# A box, a point, and whether it is inside by the rules of mmcv and MLU-OPS.
 INSIDE = [
-    (TURNED, (10, 5, -1), 1, 1),
-    (TURNED, (10, 5, 0.5), 1, 0),
-    (TURNED, (10, 5, -1.5), 0, 1),
-    (TURNED, (11.7, 6, -0.5), 1, 1),
-    (TURNED, (11.733, 6, -0.5), 0, 0),
-    (TURNED, (9.5, 5.866, -0.5), 1, 1),
-    (UPRIGHT, (2, 0, 1), 0, 1),
-    (UPRIGHT, (2.000005, 0, 0.5), 0, 1),
-    (UPRIGHT, (2.00002, 0, 0.5), 0, 0),
-    (UPRIGHT, (0, 0, 2), 1, 0),
-    (UPRIGHT, (0, 0, -1), 0, 1),
-    (UPRIGHT, (0, 0, NAN), 1, 1),
-    (UPRIGHT, (NAN, 0, 1), 0, 0),
-    ((0, 0, 0, 4, 2, 2, NAN), (0, 0, 1), 0, 0),
-    ((0, 0, 0, 0, 2, 2, 0), (0, 0, 1), 0, 1),
-    ((0, 0, 0, -4, 2, 2, 0), (0, 0, 1), 0, 0),
+    *((TURNED, (11.7, 6, -0.5), 1, 1), (TURNED, (11.733, 6, -0.5), 0, 0)),
+    *((UPRIGHT, (2, 0, 1), 0, 1), (UPRIGHT, (2.000005, 0, 0.5), 0, 1)),
+    *((UPRIGHT, (2.00002, 0, 0.5), 0, 0), (UPRIGHT, (0, 0, 2), 1, 0), (UPRIGHT, (0, 0, -1), 0, 1)),
 ]
+# Points and the voxels, of two along each axis, that they are in: on the top face, and -8e-8 along
+# y, by the rounding of the cosine.
+PLACES = [((0.9, 0.1, 2.0), (1, 0, 1)), ((0, 1.9, 0.1), (1, 0, 0))]
 
 
 def examples_of_points():
-    for points, samples in SAMPLES.values():
-        yield "furthest_point_sample", (points, len(samples)), ints(samples)
-        xyz = np.array(points, float)
-        distances = ((xyz[:, :, np.newaxis] - xyz[:, np.newaxis]) ** 2).sum(3)
-        yield "furthest_point_sample_with_dist", (distances, len(samples)), ints(samples)
-    for xyz, by_k, squares in NEIGHBORS:
-        for k, neighbors in by_k.items():
-            yield "knn", (xyz, cloud(0), k), ([[squares[k]]], ints([neighbors]))
+    far = [[(x, 0, 0) for x in (2e5, NAN, 1e5, 99999)]]
+    neighbors = [[[99999**2, 1e10, 1e10]]], ints([[3, 0, 0]])
+    yield "knn", (far, [[(0, 0, 0)]], 3), neighbors
+    yield "knn", (np.zeros((1, 0, 3)), [[(0, 0, 0)]], 1), ([[[1e10]]], ints([[0]]))
     for each, point, of_mmcv, of_mlu_ops in INSIDE:
-        given = cloud(point), [[each]]
+        given = [[point]], [[each]]
         yield "points_in_boxes", given, ints([of_mlu_ops - 1])
         yield "points_in_boxes_part", given, ints([of_mmcv - 1])
         yield "points_in_boxes_all", given, ints([[of_mmcv]])
-    points, boxes = (
-        cloud((1, 0, 1), (2.5, 0, 1), (-1.5, 0, 1), (4, 0, 1)),
-        [[UPRIGHT, (1, *UPRIGHT[1:])]],
-    )
-    for name in ("points_in_boxes", "points_in_boxes_part"):
-        yield name, (points, boxes), ints([0, 1, 0, -1])
-        yield name, (points, np.zeros((1, 0, 7))), ints([-1] * 4)
-    yield "points_in_boxes_all", (points, boxes), ints([[1, 1], [0, 1], [1, 0], [0, 0]])
-
-
-# Points and the voxels, of two along each axis, that they are in.
-PLACES = [
-    ((-0.9, -1.9, 1.99), (0, 1, 1)),
-    ((0.9, 0.1, 2.0), (1, 0, 1)),  # on the top face
-    ((0.99, -1.99, 1), (0, 0, 1)),
-    ((0, 1.9, 0.1), (1, 0, 0)),  # -8e-8 along y, by the rounding of the cosine
-]
-IMAGE = np.arange(16.0).reshape(1, 1, 4, 4)
-
-
-def examples_of_pools():
     roi = [(0, 0, 0, 4, 2, 2, PI / 2)]
     for place, voxel in PLACES:
         pooled = np.zeros((1, 2, 2, 2, 1))
@@ -184,68 +85,29 @@ def examples_of_pools():
         listed = (pooled == 7) * ints(1, 0, 0)
         argmax = np.where(pooled == 7, 0, -1).astype(np.int32)
         yield "roiaware_pool3d", (roi, [place], [[7]], (2, 2, 2), 3), (pooled, argmax, listed)
-    points, features = cloud((3, 0, 1), (0.5, 0, 0), (-0.5, 0, 2)), [[[7], [8], [9]]]
-    first, second = (0.5, 0, 0, 8), (-0.5, 0, 2, 9)
-    boxes = [[(0, 0, 0, 2, 2, 2, 0), (5, 5, 0, 1, 1, 1, 0)]]
-    pooled = [[[first, second, first], [[0] * 4] * 3]]
-    yield "roipoint_pool3d", (points, features, boxes, 3), (pooled, ints([0, 1]))
-    rois, none = [(0, 0.5, 0.5, 2.5, 2.5), (0, 3, 1, 1, 2)], np.zeros(0)
-    for aligned, means in ((False, [7.5, 9]), (True, [5, 0])):  # 0: of a negative size
-        given = IMAGE, rois, (1, 1), 1.0, 2, "mean", aligned
-        yield "roi_align", given, (np.reshape(means, (2, 1, 1, 1)), none, none)
-    # Samples outside of the image are 0.
-    rois, numbers = [(0, 0.5, 0.5, 2.5, 2.5), (0, 7, 7, 9, 9)], (1.0, 2, "max", False)
-    maxima, y, x = (np.reshape(each, (2, 1, 1, 1)) for each in ([10.0, 0], [2, 7.5], [2, 7.5]))
-    yield "roi_align", (IMAGE, rois, (1, 1), *numbers), (maxima, y, x)
-    grad = np.full((2, 1, 1, 1), 3.0)
-    given = grad, rois, y, x, (1, 4, 4), *numbers
-    yield "roi_align_backward", given, np.where(IMAGE == 10, 3, 0)
-    value, levels = np.reshape([1.0, 2, 4, 9], (1, 4, 1, 1)), (ints([2, 2]), ints(0))
-    places = np.reshape([(0.5, 0.5), (0, 0), (2, NAN)], (1, 1, 1, 1, 3, 2))
-    samples = value, *levels, places, np.reshape([3.0, 8, 5], (1, 1, 1, 1, 3))
-    yield "ms_deform_attn", samples, np.reshape(14, (1, 1, 1, 1))
-    grads = [5.5, 1.5, 1.5, 1.5], [36, 60, 16, 16, 0, 0], [8, 0.5, 0]
-    shapes = (1, 4, 1, 1), (1, 1, 1, 1, 3, 2), (1, 1, 1, 1, 3)
-    grads = tuple(np.reshape(each, shape) for each, shape in zip(grads, shapes))
-    yield "ms_deform_attn_backward", ([[[[2]]]], *samples), grads
 
 
-# An operator, its arguments, and its outputs. Lists and float64 are numbers of any element type.
-EXAMPLES = [*examples_of_boxes(), *examples_of_points(), *examples_of_pools()]
-TOLERANCES = {np.dtype(np.float16): 1e-3, np.dtype(bfloat16): 8e-3}
+# An operator, its arguments, and its outputs. Lists and float64 are numbers of each element type.
+EXAMPLES = [*examples_of_boxes(), *examples_of_points()]
 
 
 def is_numbers(argument):
     return isinstance(argument, list) or getattr(argument, "dtype", None) == np.float64
 
 
-def element_types(name, numbers):
-    """Returns float32, float64, and the shorter types that hold the numbers."""
-    shorter = [np.float16, bfloat16] if "float16" in getattr(operators, name).doc else []
-    hold = [t for t in shorter if all(np.array_equal(a.astype(t), a, True) for a in numbers)]
-    return [np.float32, np.float64, *hold]
-
-
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example[0])
-def test_examples(example):
+def test_examples(example, dtype):
     name, arguments, expected = example
-    arguments = [np.array(a, np.float32) if is_numbers(a) else a for a in arguments]
-    numbers = [a for a in arguments if getattr(a, "dtype", None) == np.float32]
-    for dtype in element_types(name, numbers):
-        given = [
-            a.astype(dtype) if getattr(a, "dtype", None) == np.float32 else a for a in arguments
-        ]
-        found = as_tuple(getattr(mluop_omp, name)(*given))
-        assert len(found) == len(as_tuple(expected))
-        for output, each in zip(found, map(np.asarray, as_tuple(expected))):
-            if output.dtype == np.int32:
-                assert each.dtype == np.int32
-                assert_array_equal(output, each)
-            else:
-                assert output.dtype == dtype
-                tolerance = TOLERANCES.get(output.dtype, 2e-6)
-                atol = 1e-6 if name == "boxes_overlap_bev" else 0
-                assert_allclose(output.astype(float), each, rtol=tolerance, atol=atol)
+    given = [np.array(a, np.float32).astype(dtype) if is_numbers(a) else a for a in arguments]
+    found = as_tuple(getattr(mluop_omp, name)(*given))
+    assert len(found) == len(as_tuple(expected))
+    for output, each in zip(found, map(np.asarray, as_tuple(expected))):
+        assert output.dtype == (np.int32 if each.dtype == np.int32 else dtype)
+        tolerance = 0 if each.dtype == np.int32 else 2e-6
+        assert_allclose(
+            output, each, rtol=tolerance, atol=tolerance * (name == "boxes_overlap_bev")
+        )
 
 
 def test_float64_decides_what_float32_rounds():
@@ -275,62 +137,36 @@ def with_value(place, value):
     return change
 
 
-SEVEN_POINTS = {"features": np.ones((2, 5, 7), np.float32)}
 # An operator, the changed ones of its arguments, and what the error says.
 REFUSED = [
     ("box_iou_rotated", {"mode": "giou"}, "mode is 'giou', expected one of iou, iof"),
     ("box_iou_rotated", {"boxes1": columns(6)}, "bbox1"),
-    ("box_iou_rotated", {"boxes2": columns(4)}, "bbox2"),
     ("box_iou_rotated", {"aligned": True}, "bbox2"),
     ("nms", {"offset": 2}, "offset is 2"),
-    ("nms", {"boxes": columns(5)}, "boxes dim 1 is 5"),
-    ("nms", {"boxes": columns(7)}, "boxes dim 1 is 7"),
     ("nms", {"scores": first(2)}, "confidence"),
-    ("nms3d", {"boxes": columns(6)}, "boxes dim 1 is 6"),
     ("nms3d", {"scores": first(2)}, r"scores has shape \[2\], expected \[\d+\]"),
     ("nms3d_normal", {"boxes": columns(8)}, "boxes dim 1 is 8"),
     ("nms3d_normal", {"scores": np.int32}, "scores has dtype int32, expected float32"),
     ("soft_nms", {"method": "hard"}, "expected one of naive, linear, gaussian"),
     ("soft_nms", {"offset": 2}, "offset is 2, expected 0 or 1"),
-    *(
-        row
-        for index in (-1, 7, 2**31 - 1)
-        for row in (
-            ("gather_points", {**SEVEN_POINTS, "indices": ints([0, 6], [index, 0])}, "indices"),
-            ("gather_points_backward", {"N": 7, "indices": with_value((1, 0), index)}, "indices"),
-        )
-    ),
-    *(
-        (name, {"indices": np.zeros((1,) * n, np.int32)}, f"indices has {n} dim.*, expected 2 or 3")
-        for name in ("gather_points", "gather_points_backward")
-        for n in (1, 4)
-    ),
+    ("gather_points", {"indices": with_value((1, 0), -1)}, "indices"),
+    ("gather_points_backward", {"indices": with_value((1, 0), 2**31 - 1)}, "indices"),
+    ("gather_points", {"indices": np.ravel}, "indices has 1 dimensions, expected 2 or 3"),
+    ("gather_points_backward", {"indices": np.ravel}, "indices has 1 dim.*, expected 2 or 3"),
     ("gather_points_backward", {"N": -1}, "N is -1"),
-    (
-        "stack_group_points",
-        {"indices": with_value((6, 1), -1)},
-        r"indices\[6, 1\] is -1, expected 0 to",
-    ),
-    # No machine has the memory for the results of the largest number.
-    *(
-        ("knn", {"k": k, "new_xyz": np.zeros((2, 4096, 3), "f")}, f"k is {k}, expected 1 to 100")
-        for k in (-1, 0, 101, 2**31 - 1)
-    ),
+    ("stack_group_points", {"indices": with_value((6, 1), -1)}, r"indices\[6, 1\] is -1, exp"),
+    ("knn", {"k": 0}, "k is 0, expected 1 to 100"),
+    # No machine has the memory for the results.
+    ("knn", {"k": 2**31 - 1, "new_xyz": np.zeros((2, 4096, 3), "f")}, "k is 2147483647, expected"),
     ("furthest_point_sample", {"num_points": -1}, "num_points is -1"),
     ("roiaware_pool3d", {"method": "avg"}, "method is 'avg', expected one of max, mean"),
     ("roiaware_pool3d", {"out_size": (3, 2)}, "out_size has 2 elements, expected 3"),
     ("roiaware_pool3d", {"out_size": (3, -1, 2)}, "out_y is -1, expected at least 1"),
-    ("roiaware_pool3d", {"pts": first(1)}, r"pts_feature dim 0 is \d+, expected 1"),
     ("roiaware_pool3d", {"max_pts_each_voxel": 0}, "max_pts_each_voxel is 0, expected at least 1"),
     (
         "roiaware_pool3d",
         {"rois": first(0), "pts": first(1)},
         r"pts_feature dim 0 is \d+, expected 1",
-    ),
-    (
-        "roiaware_pool3d_backward",
-        {"pts_idx_of_voxels": with_value((1, 0, 1, 0, 0), 4), "method": "mean"},
-        r"pts_idx_of_voxels\[1, 0, 1, 0, 0\] is 4, expected 0 to 3",
     ),
     (
         "roiaware_pool3d_backward",
@@ -343,21 +179,8 @@ REFUSED = [
     ("roi_align", {"output_size": (2,)}, "output_size has 1 elements, expected 2"),
     ("roi_align", {"method": "avg"}, "method is 'avg', expected one of max, mean"),
     ("roi_align", {"input": lambda image: image[0]}, "input has 3 dimensions, expected 4"),
-    (
-        "ms_deform_attn",
-        {"level_start_index": with_value(0, 1000)},
-        r"data_level_start_index\[0\] is 1000, expected 0 to ",
-    ),
-    (
-        "ms_deform_attn",
-        {"spatial_shapes": with_value((1, 0), -1)},
-        r"data_spatial_shapes\[1, 0\] is -1, expected at least 0",
-    ),
-    (
-        "ms_deform_attn",
-        {"level_start_index": first(1)},
-        "data_level_start_index dim 0 is 1, expected 2",
-    ),
+    ("ms_deform_attn", {"level_start_index": first(1)}, "data_level_start_index dim 0 is 1, exp"),
+    ("ms_deform_attn", {"spatial_shapes": with_value((1, 0), -1)}, r"shapes\[1, 0\] is -1, expect"),
 ]
 
 
