@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
@@ -21,12 +21,10 @@ class Table:
     """Counts the cells with the right value, and those with an error that names an argument."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, dict[str, list[int]]] = defaultdict(
-            lambda: defaultdict(lambda: [0, 0])
-        )
+        self.counts: Counter[tuple[str, str, bool]] = Counter()
 
     def add(self, kind: str, interface: str, right: bool) -> None:
-        self.counts[kind][interface][0 if right else 1] += 1
+        self.counts[kind, interface, right] += 1
 
 
 _TABLE = Table()
@@ -58,22 +56,24 @@ def pytest_terminal_summary(terminalreporter) -> None:
         cells, before, after = map(sum, zip(*_INSTALL_COUNTS))
         terminalreporter.section("install() and no_cuda()")
         terminalreporter.line(f"{cells} cells: before ran {before}, after ran {after}")
-    if not _TABLE.counts:
+    counts = _TABLE.counts
+    if not counts:
         return
     terminalreporter.section("right values + errors that name an argument")
-    interfaces = sorted({i for counts in _TABLE.counts.values() for i in counts})
-    rows = [("", interfaces)]
-    for kind, counts in _TABLE.counts.items():
-        cells = [f"{counts[i][0]} + {counts[i][1]}" if i in counts else "" for i in interfaces]
-        rows.append((kind, cells))
-    widths = [max(12, len(interface) + 2) for interface in interfaces]
-    for kind, cells in rows:
+    interfaces = sorted({interface for _, interface, _ in counts})
+    lines = {"": interfaces}
+    for kind, _, _ in counts:
+        pairs = [(counts[kind, each, True], counts[kind, each, False]) for each in interfaces]
+        lines[kind] = [
+            f"{right} + {refused}" if right + refused else "" for right, refused in pairs
+        ]
+    for kind, cells in lines.items():
+        widths = (max(12, len(interface) + 2) for interface in interfaces)
         line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths))
         terminalreporter.line(f"{kind:24}{line}")
-    total = [
-        sum(c[k] for counts in _TABLE.counts.values() for c in counts.values()) for k in (0, 1)
-    ]
-    terminalreporter.line(f"{sum(total)} cells: {total[0]} right, {total[1]} refused")
+    right = sum(count for (_, _, is_right), count in counts.items() if is_right)
+    total = sum(counts.values())
+    terminalreporter.line(f"{total} cells: {right} right, {total - right} refused")
 
 
 @pytest.fixture
