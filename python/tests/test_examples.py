@@ -204,7 +204,7 @@ def ties(array, rng):
 
 
 def special_values(array, rng):
-    special = rng.choice(np.float32([NAN, INF, -INF, 0, -0.0]), array.shape)
+    special = rng.choice(np.float32([NAN, INF, -INF, 0, -0.0, -1]), array.shape)
     return np.where(rng.random(array.shape) < 0.1, special, array)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
@@ -16,35 +17,40 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-class Repository:
-    """A repository with the scripts of .ci/ and a commit on main."""
+@pytest.fixture
+def git(tmp_path) -> Callable[..., None]:
+    """Runs git in a repository with the scripts of .ci/ and a commit on main."""
+    folder = tmp_path / "origin"
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    identity = ("-c", "user.name=test", "-c", "user.email=test@example.com")
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir()
-        shutil.copytree(ROOT / ".ci", folder / ".ci")
-        self.git("init", "--quiet", "--initial-branch=main")
-        self.git("add", ".")
-        self.commit("a commit before the rule")
+    def run(*arguments: str) -> None:
+        subprocess.run(["git", *identity, *arguments], cwd=folder, check=True)
 
-    def git(self, *arguments: str) -> None:
-        identity = ("-c", "user.name=test", "-c", "user.email=test@example.com")
-        subprocess.run(["git", *identity, *arguments], cwd=self.folder, check=True)
-
-    def commit(self, subject: str) -> None:
-        self.git("commit", "--quiet", "--allow-empty", "-m", subject + "\n\nWhy: a body is free.")
-
-    def lint(self) -> str:
-        """The message, empty where all subjects pass."""
-        command = [self.folder / ".ci" / "lint", "commits"]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-        assert (done.returncode == 0) == (done.stderr == ""), done
-        return done.stderr
+    run("init", "--quiet", "--initial-branch=main")
+    run("add", ".")
+    run("commit", "--quiet", "-m", "a commit before the rule")
+    return run
 
 
-@pytest.mark.parametrize(
-    ("subject", "is_good"),
-    [
+@pytest.fixture
+def commit(git) -> Callable[[str], None]:
+    def run(subject: str) -> None:
+        git("commit", "--quiet", "--allow-empty", "-m", subject + "\n\nWhy: a body is free.")
+
+    return run
+
+
+def lint(folder: Path) -> str:
+    """The message, empty where all subjects pass."""
+    command = [folder / ".ci" / "lint", "commits"]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode == 0) == (done.stderr == ""), done
+    return done.stderr
+
+
+def test_subjects(tmp_path, commit):
+    for subject, is_good in (
         (GOOD, True),
         ("three nn: " + "x" * 62, True),
         ("three nn: " + "x" * 63, False),
@@ -55,40 +61,32 @@ class Repository:
         ("Comment", False),
         ("boxes:float64", False),
         (": float64", False),
-    ],
-)
-def test_subjects(tmp_path: Path, subject: str, is_good: bool) -> None:
-    repository = Repository(tmp_path / "on_main")
-    repository.commit(subject)
-    message = repository.lint()
-    assert (message == "") == is_good
-    assert is_good or subject in message
+    ):
+        commit(subject)
+        message = lint(tmp_path / "origin")
+        assert (message == "") == is_good, subject
+        assert is_good or subject in message
 
 
-def test_commits_of_the_branch(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "branch")
-    repository.git("checkout", "--quiet", "-b", "topic")
-    repository.commit("Second reading")
-    repository.commit(GOOD)
-    assert "Second reading" in repository.lint()
+def test_commits_of_the_branch(tmp_path, git, commit):
+    git("checkout", "--quiet", "-b", "topic")
+    commit("Second reading")
+    commit(GOOD)
+    assert "Second reading" in lint(tmp_path / "origin")
     # On main, once merged, as well; not after the next commit.
-    repository.git("checkout", "--quiet", "main")
-    repository.git("merge", "--quiet", "--no-ff", "-m", "Merge: boxes", "topic")
-    assert "Second reading" in repository.lint()
-    repository.commit(GOOD)
-    assert repository.lint() == ""
+    git("checkout", "--quiet", "main")
+    git("merge", "--quiet", "--no-ff", "-m", "Merge: boxes", "topic")
+    assert "Second reading" in lint(tmp_path / "origin")
+    commit(GOOD)
+    assert lint(tmp_path / "origin") == ""
 
 
-@pytest.mark.parametrize(
-    "options", [[], ["--depth=1"], ["--depth=1", "--branch=topic"], ["--single-branch"]]
-)
-def test_clones(tmp_path: Path, options: list[str]) -> None:
-    repository = Repository(tmp_path / "origin")
-    repository.git("branch", "topic")
+def test_clones(tmp_path, git, commit):
+    git("branch", "topic")
     for branch in ("topic", "main"):
-        repository.git("checkout", "--quiet", branch)
-        repository.commit(GOOD)
-    clone = tmp_path / "clone"
-    repository.git("clone", "--quiet", *options, f"file://{repository.folder}", str(clone))
-    command = [clone / ".ci" / "lint", "commits"]
-    assert subprocess.run(command, stderr=subprocess.PIPE, text=True).stderr == ""
+        git("checkout", "--quiet", branch)
+        commit(GOOD)
+    for options in ((), ("--depth=1",), ("--depth=1", "--branch=topic"), ("--single-branch",)):
+        clone = tmp_path / "-".join(("clone", *options))
+        git("clone", "--quiet", *options, f"file://{tmp_path}/origin", str(clone))
+        assert lint(clone) == "", options
