@@ -221,14 +221,14 @@ OPTIONS = {
     "roiaware_pool3d": [{"N": 700, "method": method} for method in ("max", "mean")],
     "soft_nms": [{"N": 300, "method": method} for method in ("naive", "linear")],
 }
-# Their terms of special values, 0 times infinity among them, have no order.
-WITHOUT_SPECIAL_VALUES = {
+# The definitions multiply infinity by other zeros than the library does.
+WITHOUT_SPECIAL_VALUES = (
     "deform_conv2d_backward_data",
     "ms_deform_attn",
     "ms_deform_attn_backward",
-}
-# The library computes overlaps with boxes of infinite sides.
-FINITE_SIDES = {"boxes_overlap_bev", "nms3d", "nms3d_normal"}
+)
+# The definitions lack overlaps with boxes of infinite sides, which the library computes.
+FINITE_SIDES = ("boxes_overlap_bev", "nms3d", "nms3d_normal")
 
 
 def options_of(name):
@@ -245,7 +245,7 @@ def test_ties_and_special_values(name, sizes, change, rng):
         pytest.skip("no promise")
     arguments = list(cases.of_numpy(name, cases.arguments(name, **sizes)))
     for position, each in enumerate(arguments):
-        # The first of rois are the numbers of images.
+        # A RoI begins with the number of an image.
         if getattr(each, "dtype", None) == np.float32 and not (position and "roi_align" in name):
             arguments[position] = change(each, rng)
     if name in FINITE_SIDES:
@@ -258,12 +258,3 @@ def test_ties_and_special_values(name, sizes, change, rng):
     tolerance = 0 if name in ("knn", "three_nn") else 1e-5
     for output, each in zip(found, expected):
         assert_allclose(output, each, rtol=tolerance, atol=tolerance)
-
-
-def test_indices_of_groups():
-    """Indices of three dimensions give outputs of four."""
-    features, indices = cases.of_numpy("gather_points", cases.arguments("gather_points"))
-    found = mluop_omp.gather_points(features, indices.reshape(2, 3, 3))
-    assert_array_equal(found, mluop_omp.gather_points(features, indices).reshape(2, 4, 3, 3))
-    grad = mluop_omp.gather_points_backward(found, indices.reshape(2, 3, 3), 6)
-    assert_array_equal(grad, mluop_omp.gather_points_backward(found.reshape(2, 4, 9), indices, 6))
