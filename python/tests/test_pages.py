@@ -4,10 +4,9 @@ own, pages whose blocks run in order, and a list of the blocks that do not run.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import io
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -21,48 +20,43 @@ import mluop_omp
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS, README = ROOT / "docs", ROOT / "README.md"
-OPERATORS = sorted(page for page in DOCS.glob("operators/*.md") if page.stem != "index")
 # Pages whose blocks run one after another in one folder.
 WALK_THROUGHS = [
     *(DOCS / f"{page}.md" for page in ("cases", "check", "compare", "record", "recording")),
     *(DOCS / f"{page}.md" for page in ("statistics", "walkthrough")),
     *sorted(DOCS.glob("guide/*.md")),
-    *OPERATORS,
+    *sorted(page for page in DOCS.glob("operators/*.md") if page.stem != "index"),
 ]
 # What the blocks of a page import.
 REQUIREMENTS = {"check": ("mmcv",), "frameworks": ("mmcv", "spconv")}
 # Sphinx reads the first three, the tests below check the others; test/package compiles the C and
 # CMake blocks of README.md.
 LANGUAGE = re.compile(r"\{toctree\}|\{eval-rst\}|math|python|console|sh|text|c|cmake|json|")
-# Blocks without a language: how each begins, and why no test runs it.
+# How the blocks without a language begin. No test runs them, as
 NOT_RUN = {
-    "README.md": {
-        "sh cmake/install-deps.sh && cmake": ".ci/run, its first line",
-        "mluop_case run test/cases": "ctest runs the cases",
-    },
-    "CONTRIBUTING.md": {
-        "cmake --workflow --preset test": ".ci/run",
-        "include/ ": "folders",
-        "sh cmake/install-deps.sh python-tests": ".ci/run",
-    },
-    "docs/cases.md": {
-        "mluop_case run test/cases": "commands with files of the reader",
-        "# A SLURM job": "requires a cluster",
-    },
-    "docs/check.md": {"mluop_case run cases": "finds a difference: its status is 1"},
-    "docs/packages.md": {
-        "cc example.c $(pkg-config": "test/package",
-        "sh cmake/install-deps.sh deb": "cmake/debian/check.sh",
-        "sh cmake/clean-root.sh trixie": "a build in another root",
-    },
-    "docs/perf.md": {
-        "mluop_perf  ": "measures for minutes",
-        "mluop_perf --dtype float --algorithm": "measures for minutes",
-        "mluop_perf --op voxel --benchmark": "measures for minutes",
-        "sh cmake/install-deps.sh python": "installs PyTorch and measures for minutes",
-    },
-    "docs/python.md": {"sh cmake/install-deps.sh python": ".ci/run"},
-    "docs/record.md": {"x = x + 0x9E3779B97F4A7C15": "a formula"},
+    # ... .ci/run and ctest do.
+    "README.md": ["sh cmake/install-deps.sh && cmake", "mluop_case run test/cases"],
+    "docs/python.md": ["sh cmake/install-deps.sh python"],
+    # ... .ci/run does, and these are folders.
+    "CONTRIBUTING.md": [
+        *("cmake --workflow --preset test", "include/ ", "sh cmake/install-deps.sh python-tests")
+    ],
+    # ... they require files of the reader, and a cluster.
+    "docs/cases.md": ["mluop_case run test/cases", "# A SLURM job"],
+    # ... it finds a difference: its status is 1.
+    "docs/check.md": ["mluop_case run cases"],
+    # ... test/package, cmake/debian/check.sh and a build in another root do.
+    "docs/packages.md": [
+        *("cc example.c $(pkg-config", "sh cmake/install-deps.sh deb"),
+        "sh cmake/clean-root.sh trixie",
+    ],
+    # ... they measure for minutes.
+    "docs/perf.md": [
+        *("mluop_perf  ", "mluop_perf --dtype float --algorithm"),
+        *("mluop_perf --op voxel --benchmark", "sh cmake/install-deps.sh python"),
+    ],
+    # ... it is a formula.
+    "docs/record.md": ["x = x + 0x9E3779B97F4A7C15"],
 }
 COMMANDS = {"mluop_case": "case/main.cpp", "mluop_perf": "perf/options.cpp"}
 EXAMPLES = [
@@ -88,35 +82,40 @@ def require(*modules: str) -> None:
             pytest.skip(f"requires {module}")
 
 
-def printed_by(code: str) -> str:
-    """Runs a program that leaves this process as it was."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(code, {"__name__": "__main__"})
-    return printed.getvalue()
+PROGRAM = """import os, sys
+os.chdir({folder!r})
+sys.path.insert(0, "")
+sys.stdout = open("stdout", "w")
+exec({code!r}, {{"__name__": "__main__"}})
+"""
+
+
+def printed_by(code: str, folder: Path) -> str:
+    """Runs a program in a folder, in a process that has imported the package and PyTorch."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["mluop_omp.torch", "pytest"])
+    process = context.Process(target=exec, args=(PROGRAM.format(folder=str(folder), code=code),))
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0, code
+    return (folder / "stdout").read_text()
 
 
 @pytest.mark.parametrize("library", list(OUTPUTS))
-def test_example(library):
-    module = library.partition(".")[0]
-    require(module)
+def test_example(library, tmp_path):
+    require(library.partition(".")[0])
     imports = re.compile(rf"^(from|import) {library}\b", re.MULTILINE)
     assert len(EXAMPLES) == len(OUTPUTS)
     (code,) = filter(imports.search, EXAMPLES)
-    if module in ("mmcv", "spconv"):  # It replaces functions of the library.
-        command = [sys.executable, "-c", code]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert run.returncode == 0, run.stderr
-        printed = run.stdout
-    else:
-        printed = printed_by(code)
+    printed = printed_by(code, tmp_path)
     assert re.search(OUTPUTS[library], printed), printed
 
 
 class Reader:
-    """A reader of a page with a folder, an installed library, and a method a language of blocks."""
+    """A reader of pages with a folder, an installed library, and a method a language of blocks."""
 
-    def __init__(self, page: Path, folder: Path, mluop_case: str | None) -> None:
-        self.page, self.folder = page, folder
+    def __init__(self, folder: Path, mluop_case: str | None) -> None:
+        self.folder = folder
         major_minor = ".".join(mluop_omp.__version__.split(".")[:2])
         for name in ("prefix/lib", "bin"):
             (folder / name).mkdir(parents=True)
@@ -151,12 +150,7 @@ class Reader:
     def python(self, block: str, printed: str) -> None:
         for name in re.findall(r"\A# (\w+\.py)\n", block):
             (self.folder / name).write_text(block)
-        if self.page in OPERATORS:
-            assert printed_by(block) == printed
-        else:
-            program = self.run("python", "-c", block)
-            assert program.returncode == 0, program.stderr
-            assert program.stdout == printed
+        assert printed_by(block, self.folder) == printed
 
     def console(self, block: str) -> None:
         for command, printed in re.findall(r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, re.MULTILINE):
@@ -196,7 +190,7 @@ def test_walk_through(page, tmp_path, mluop_case):
     blocks = re.findall(block, text, flags=re.DOTALL)
     assert blocks
     assert sum(bool(printed) for _, _, printed in blocks) == text.count("```text")
-    reader = Reader(page, tmp_path, mluop_case)
+    reader = Reader(tmp_path, mluop_case)
     if "./example\n" in text and "```c\n" not in text:
         reader.compile_example()
     for language, block, printed in blocks:
@@ -210,7 +204,7 @@ def test_blocks_that_do_not_run():
         name = page.relative_to(ROOT).as_posix()
         blocks = re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
         assert all(LANGUAGE.fullmatch(language) for language, _ in blocks), name
-        begins = list(NOT_RUN.get(name.replace("docs/zh/", "docs/"), {}))
+        begins = NOT_RUN.get(name.replace("docs/zh/", "docs/"), [])
         not_run = [block for language, block in blocks if language == ""]
         assert len(not_run) == len(begins), name
         for block, begin in zip(not_run, begins):
