@@ -85,6 +85,9 @@ def examples_of_points():
         listed = (pooled == 7) * ints(1, 0, 0)
         argmax = np.where(pooled == 7, 0, -1).astype(np.int32)
         yield "roiaware_pool3d", (roi, [place], [[7]], (2, 2, 2), 3), (pooled, argmax, listed)
+    # A voxel of NaN alone has no maximum.
+    outputs = np.zeros((1, 1, 1, 1, 1)), ints([[[[-1]]]]), ints([[[[1, 0, 0]]]])
+    yield "roiaware_pool3d", (roi, [(0, 0, 1)], [[NAN]], (1, 1, 1), 3), outputs
 
 
 # An operator, its arguments, and its outputs. Lists and float64 are numbers of each element type.
