@@ -39,6 +39,12 @@ def _integers(*shape: int) -> torch.Tensor:
     return torch.full(shape, 0x5A5A5A5A, dtype=torch.int32)
 
 
+def as_array(filters: torch.Tensor, layout: str) -> torch.Tensor:
+    """Returns filters of a layout as [D, H, W, Ci, Co]."""
+    orders = {"NDHWC": (1, 2, 3, 4, 0), "NCDHW": (2, 3, 4, 1, 0)}
+    return filters if layout == "ARRAY" else filters.permute(orders[layout])
+
+
 def _of(function: Callable[..., Any]) -> Function:
     return lambda *arguments: _tuple(function(*arguments))
 
@@ -343,9 +349,11 @@ class Mmcv:
         return voxels[:found], coors[:found], counts[:found]
 
     def indice_pairs(self, indices, batch, space, kernel, stride, pad, dilation, subm):
-        out = mluop_omp._operators.sparse_conv.output_space(space, kernel, stride, pad, dilation)
-        arguments = (batch, out, space, kernel, stride, pad, dilation, [0, 0, 0], subm, False)
-        return tuple(self.ext.get_indice_pairs_3d_forward(indices, *arguments))
+        geometry = space, kernel, stride, pad, dilation
+        out = space if subm else mluop_omp._operators.sparse_conv.output_space(*geometry)
+        arguments = (batch, out, *geometry, [0] * len(space), subm, False)
+        get_pairs = getattr(self.ext, f"get_indice_pairs_{len(space)}d_forward")
+        return tuple(get_pairs(indices, *arguments))
 
     def assign_score_withk_backward(self, grad_output, scores, points, centers, knn_idx):
         grads = [torch.zeros_like(each) for each in (points, centers, scores)]
@@ -361,10 +369,12 @@ class Mmcv:
         arguments = features, features_out, output_grad, pairs, num
         return (self.ext.indice_maxpool_backward(*arguments),)
 
-    def indice_conv(self, features, filters, pairs, num, num_out, subm):
+    def indice_conv(self, features, filters, pairs, num, num_out, subm, layout):
+        filters = as_array(filters, layout)
         return (self.ext.indice_conv_forward(features, filters, pairs, num, num_out, 0, subm),)
 
-    def indice_conv_backward_data(self, grad_output, filters, pairs, num):
+    def indice_conv_backward_data(self, grad_output, filters, pairs, num, layout):
+        filters = as_array(filters, layout)
         features = grad_output.new_zeros(pairs.shape[2], filters.shape[-2])
         arguments = (features, filters, grad_output, pairs, num, 0, False)
         return (self.ext.indice_conv_backward(*arguments)[0],)
@@ -429,12 +439,13 @@ class Spconv:
         sites, pairs, num = self.ops.get_indice_pairs(indices, batch, space, self.algo, *arguments)
         return sites, pairs.transpose(0, 1), num
 
-    def indice_conv(self, features, filters, pairs, num, num_out, subm):
-        filters = filters.permute(4, 0, 1, 2, 3)
+    def indice_conv(self, features, filters, pairs, num, num_out, subm, layout):
+        filters = as_array(filters, layout).permute(4, 0, 1, 2, 3)
         arguments = (features, filters, pairs.transpose(0, 1), num, num_out, False, subm)
         return (self.ops.indice_conv(*arguments),)
 
-    def indice_conv_backward_data(self, grad_output, filters, pairs, num):
+    def indice_conv_backward_data(self, grad_output, filters, pairs, num, layout):
+        filters = as_array(filters, layout)
         features = grad_output.new_zeros(pairs.shape[2], filters.shape[-2])
         filters = filters.permute(4, 0, 1, 2, 3)
         arguments = (features, filters, grad_output, pairs.transpose(0, 1), num, False, False)

@@ -14,20 +14,16 @@ import mluop_omp.torch as mt
 def doubled(arguments):
     return tuple(
         argument.detach().double().requires_grad_(argument.requires_grad)
-        if isinstance(argument, torch.Tensor) and argument.is_floating_point()
+        if cases.is_floating(argument)
         else argument
         for argument in arguments
     )
 
 
-def first(result):
-    return result[0] if isinstance(result, tuple) else result
-
-
 def compare(name, arguments):
     precise = doubled(arguments)
-    expected = first(getattr(mt, name)(*precise))
-    actual = first(getattr(mt, name)(*arguments))
+    expected = cases.first(getattr(mt, name)(*precise))
+    actual = cases.first(getattr(mt, name)(*arguments))
     torch.testing.assert_close(actual.double(), expected, rtol=1e-5, atol=1e-5)
     weights = torch.randn(expected.shape, generator=cases.generator(), dtype=torch.float64)
     (expected * weights).sum().backward()
@@ -39,20 +35,11 @@ def compare(name, arguments):
         )
 
 
-@pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE))
-def test_operator(name):
-    compare(name, cases.with_gradients(name))
-
-
-@pytest.mark.parametrize("reduce", ["max", "sum"])
-def test_dynamic_scatter(reduce):
-    feats, coors, _ = cases.with_gradients("dynamic_scatter")
-    compare("dynamic_scatter", (feats, coors, reduce))
-
-
-def test_means_of_voxels():
-    *arguments, _ = cases.with_gradients("roiaware_pool3d")
-    compare("roiaware_pool3d", (*arguments, "mean"))
+@pytest.mark.parametrize(
+    ("name", "variant"), [each for each in cases.VARIANTS if each[0] in cases.DIFFERENTIABLE]
+)
+def test_operator(name, variant):
+    compare(name, cases.with_gradients(name, **variant))
 
 
 @pytest.mark.parametrize("name", ["roi_align", "roiaware_pool3d"])
@@ -71,17 +58,6 @@ def test_the_gradient_of_a_pool_has_derivatives(name, method):
     torch.testing.assert_close((tangent * weights).sum(), found.square().sum())
 
 
-@pytest.mark.parametrize(
-    ("layout", "order"), [("NDHWC", (4, 0, 1, 2, 3)), ("NCDHW", (4, 3, 0, 1, 2))]
-)
-def test_layouts_of_filters(layout, order):
-    feats, filters, *rest = cases.with_gradients("indice_conv")
-    permuted = filters.detach().permute(order).contiguous().requires_grad_()
-    mt.indice_conv(feats, permuted, *rest, layout).square().sum().backward()
-    mt.indice_conv(feats, filters, *rest).square().sum().backward()
-    torch.testing.assert_close(permuted.grad, filters.grad.permute(order))
-
-
 # Those whose operators take float32 alone.
 SINGLE = {"dynamic_scatter", "dynamic_scatter_backward", "knn", "ms_deform_attn"}
 
@@ -92,10 +68,7 @@ def test_gradients_of_lower_precision(name, dtype):
     """In both modes, and for higher orders, they equal float32 rounded once or twice."""
     arguments, positions = cases.arguments(name), cases.DIFFERENTIABLE[name]
     rounded = {position: arguments[position].to(dtype) for position in positions}
-    others = [
-        each.to(dtype) if isinstance(each, torch.Tensor) and each.is_floating_point() else each
-        for each in arguments
-    ]
+    others = [each.to(dtype) if cases.is_floating(each) else each for each in arguments]
 
     def results(given):
         def function(*values):
@@ -105,7 +78,7 @@ def test_gradients_of_lower_precision(name, dtype):
             ]
             for position, value in zip(positions, values):
                 changed[position] = value
-            return first(getattr(torch.ops.mluop_omp, name)(*changed))
+            return cases.first(getattr(torch.ops.mluop_omp, name)(*changed))
 
         values = [each.to(given).requires_grad_() for each in rounded.values()]
         output = function(*values)
@@ -178,6 +151,6 @@ def test_neighbors_that_do_not_exist_have_no_gradient(name):
 @pytest.mark.parametrize("name", cases.WITHOUT_GRADIENT)
 def test_operators_without_gradient_say_so(name):
     numbers, *rest = cases.arguments(name)
-    output = first(getattr(torch.ops.mluop_omp, name)(numbers.requires_grad_(), *rest))
+    output = cases.first(getattr(torch.ops.mluop_omp, name)(numbers.requires_grad_(), *rest))
     with pytest.raises(NotImplementedError, match=f"mluop_omp::{name} has no gradient"):
         output.sum().backward()

@@ -5,5 +5,5 @@ from __future__ import annotations
 import numpy as np
 
 
-def at_least_float32(array: np.ndarray) -> np.ndarray:
+def at_least_float32(array):
     return array.astype(np.promote_types(array.dtype, np.float32), copy=False)

@@ -35,22 +35,38 @@ def _pooled_points(depth, features, ranks_depth, ranks_feat, ranks_bev):
     return cell, element, row, depths.astype(np.float64), rows.astype(np.float64)
 
 
-def bev_pool(depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells):
+def bev_pool(depth, features, *ranks_and_num_cells):
+    *ranks, num_cells = ranks_and_num_cells
     if 0 in (num_cells, features.shape[1]):  # The ranks may have any value.
         return np.zeros((num_cells, features.shape[1]))
-    cell, _, _, depths, rows = _pooled_points(depth, features, ranks_depth, ranks_feat, ranks_bev)
+    cell, _, _, depths, rows = _pooled_points(depth, features, *ranks)
     return sum_rows(depths * rows, cell, num_cells)
 
 
-def bev_pool_backward(grad_output, depth, features, ranks_depth, ranks_feat, ranks_bev):
+def bev_pool_backward(grad_output, depth, features, *ranks):
     if depth.size == features.size == 0:
         return np.zeros(depth.shape), np.zeros(features.shape)
-    cell, element, row, depths, rows = _pooled_points(
-        depth, features, ranks_depth, ranks_feat, ranks_bev
-    )
+    cell, element, row, depths, rows = _pooled_points(depth, features, *ranks)
     grads = grad_output[cell].astype(np.float64)
     of_depth = (grads * rows).sum(1, keepdims=True)
-    return (
-        sum_rows(of_depth, element, len(depth))[:, 0],
-        sum_rows(depths * grads, row, len(features)),
-    )
+    of_features = sum_rows(depths * grads, row, len(features))
+    return sum_rows(of_depth, element, len(depth))[:, 0], of_features
+
+
+def voxel_pooling_arguments(random, B=2, N=30, C=4, X=3, Y=3, Z=3):
+    return random.integers(-1, 4, B, N, 3), random.floats(B, N, C), (X, Y, Z)
+
+
+def voxel_pooling_backward_arguments(random, B=2, N=30, C=4, X=3, Y=3):
+    cells = [random.integers(0, extent, B, N) for extent in (B, Y, X)]
+    skipped = random.integers(0, 3 if B * X * Y else 1, B, N, 1) == 0
+    return random.floats(B, Y, X, C), np.where(skipped, -1, np.stack(cells, 2)).astype(np.int32)
+
+
+def bev_pool_arguments(random, D=12, F=5, P=20, M=6, C=4):
+    ranks = [random.integers(low, high, P) for low, high in ((0, D), (0, F), (-1, M))]
+    return random.floats(D), random.floats(F, C), *ranks, M
+
+
+def bev_pool_backward_arguments(random, D=12, F=5, P=20, M=6, C=4):
+    return random.floats(M, C), *bev_pool_arguments(random, D, F, P, M, C)[:-1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Callable
-
 import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
@@ -12,12 +10,7 @@ _PAIRS = 1 << 15  # Pairs computed together, which bounds the memory.
 
 
 @np.errstate(all="ignore")
-def _of_all_pairs(
-    a: np.ndarray,
-    b: np.ndarray,
-    overlap: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    dtype: type | np.dtype = np.float64,
-) -> np.ndarray:
+def _of_all_pairs(a, b, overlap, dtype=np.float64):
     """Returns overlap(a[n], b[m]) of rectangles (x, y, w, h, angle); 0 for distant rectangles."""
     out = np.zeros((len(a), len(b)), dtype)
     # 2 cm and the sixth digit exceed the margins and roundings of all overlaps.
@@ -36,12 +29,12 @@ def _of_all_pairs(
     return out
 
 
-def _turned(points: np.ndarray, angle: np.ndarray) -> np.ndarray:
+def _turned(points, angle):
     x, y, cos, sin = points[..., 0], points[..., 1], np.cos(angle), np.sin(angle)
     return np.stack((x * cos - y * sin, x * sin + y * cos), -1)
 
 
-def _are_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _are_apart(a, b):
     """Returns which rectangles a line along a side of a separates; touching ones share nothing."""
     gap, cos, sin = b[:, :2] - a[:, :2], *(abs(f(b[:, 4] - a[:, 4])) for f in (np.cos, np.sin))
     w, h = b[:, 2] / 2, b[:, 3] / 2
@@ -49,7 +42,7 @@ def _are_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (abs(_turned(gap, -a[:, 4])) >= reach * (1 - 1e-15)).any(1)
 
 
-def _shared_areas(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _shared_areas(a, b):
     """Moves the boundary of b to the nearest points of a: it then encloses what both share.
 
     The boundary is cut where it crosses the lines through the sides of a.
@@ -67,7 +60,7 @@ def _shared_areas(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @np.errstate(all="ignore")
-def _ious(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+def _ious(a, b, mode):
     sides, areas = [each[:, 2:4] for each in (a, b)], [each[:, 2] * each[:, 3] for each in (a, b)]
     shared = np.minimum(_shared_areas(a, b), np.minimum(*areas))
     shared[_are_apart(a, b) | _are_apart(b, a)] = 0
@@ -77,9 +70,7 @@ def _ious(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
     return np.select([is_empty, np.isnan(sum(areas)), ~is_finite], [0, np.nan, 0], shared / union)
 
 
-def box_iou_rotated(
-    boxes1: np.ndarray, boxes2: np.ndarray, mode: str = "iou", aligned: bool = False
-) -> np.ndarray:
+def box_iou_rotated(boxes1, boxes2, mode, aligned):
     boxes1, boxes2 = boxes1.astype(np.float64), boxes2.astype(np.float64)
     if aligned:
         return _ious(boxes1, boxes2, mode)
@@ -89,7 +80,7 @@ def box_iou_rotated(
 class _Bev:
     """Rectangles of 3-D boxes in the ground plane, rounded as in iou3d of mmcv."""
 
-    def __init__(self, boxes: np.ndarray) -> None:
+    def __init__(self, boxes):
         (x, y, dx, dy, yaw), number = boxes.T, boxes.dtype.type
         self.center, self.reach = np.stack((x, y)), np.stack((dx, dy)) / 2 + number(0.01)
         self.cos, self.sin = (
@@ -101,24 +92,24 @@ class _Bev:
             (u * self.cos - v * self.sin + x, u * self.sin + v * self.cos + y)
         )  # [2, 4, P]
 
-    def contains(self, points: np.ndarray) -> np.ndarray:
+    def contains(self, points):
         x, y = points - self.center[:, np.newaxis]
         along = np.stack((x * self.cos + y * self.sin, y * self.cos - x * self.sin))
         return (abs(along) < self.reach[:, np.newaxis]).all(0)
 
 
-def _next(corners: np.ndarray, axis: int) -> np.ndarray:
+def _next(corners, axis):
     return np.roll(corners, -1, axis)
 
 
-def _sides(corners: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _sides(corners, others):
     """Returns on which side of each edge each corner of the other box lies, [4, 4, P]."""
     edge = (_next(corners, 1) - corners)[:, :, np.newaxis]
     x, y = others[:, np.newaxis] - corners[:, :, np.newaxis]
     return x * edge[1] - edge[0] * y
 
 
-def _crossings(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _crossings(a, b):
     """Returns where each edge of a crosses each of b, [2, 4, 4, P], and whether it does."""
     side0, sides_of_b = _sides(a, b), _sides(b, a)
     side1 = _next(side0, 1)
@@ -134,7 +125,7 @@ def _crossings(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(is_clear, crossings, of_lines), meet.all(0) & opposite
 
 
-def _overlaps_bev(rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
+def _overlaps_bev(rows_a, rows_b):
     a, b = _Bev(rows_a), _Bev(rows_b)
     crossings, do_cross = _crossings(a.corners, b.corners)
     corners = np.stack((b.corners, a.corners), 2).reshape(2, 8, -1)
@@ -152,11 +143,19 @@ def _overlaps_bev(rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
     return np.abs(sum(np.where(np.arange(1, 24)[:, np.newaxis] < count, doubled, 0))) / 2
 
 
-def _overlaps_of_finite(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _overlaps_of_finite(a, b):
     is_box = (np.isfinite(a) & np.isfinite(b)).all(1) & (np.minimum(a, b)[:, 2:4] > 0).all(1)
     return np.where(is_box, _overlaps_bev(a, b), 0)
 
 
-def boxes_overlap_bev(boxes_a: np.ndarray, boxes_b: np.ndarray) -> np.ndarray:
+def boxes_overlap_bev(boxes_a, boxes_b):
     a, b = (each[:, [0, 1, 3, 4, 6]] for each in map(at_least_float32, (boxes_a, boxes_b)))
     return _of_all_pairs(a, b, _overlaps_of_finite, a.dtype)
+
+
+def box_iou_rotated_arguments(random, N=9, M=7, mode=("iou", "iof"), aligned=(False, True)):
+    return random.rotated(N), random.rotated(N if aligned else M), mode, aligned
+
+
+def boxes_overlap_bev_arguments(random, N=9, M=7):
+    return random.boxes(N), random.boxes(M)

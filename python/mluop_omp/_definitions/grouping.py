@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from mluop_omp._definitions._indexing import sum_columns, sum_rows
+from mluop_omp._definitions._indexing import counts_of_clouds, sum_columns, take_columns
 
 
 def gather_points(features, indices):
-    B, C, _ = features.shape
-    shape = (B, C, *indices.shape[1:])
-    if 0 in shape:  # The indices may have any value.
-        return np.zeros(shape, features.dtype)
-    return np.take_along_axis(features, indices.reshape(B, 1, -1), 2).reshape(shape)
+    return take_columns(features, indices)
 
 
 def gather_points_backward(grad_output, indices, N):
-    B, C = grad_output.shape[:2]
-    if grad_output.size == 0:
-        return np.zeros((B, C, N))
-    K = math.prod(indices.shape[1:])
-    return sum_columns(grad_output.reshape(B, C, K), indices.reshape(B, K), N)
+    return sum_columns(grad_output, indices, N)
 
 
 def _rows(indices, indices_batch_cnt, features_batch_cnt):
-    """Returns indices within clouds as rows of the features of all clouds."""
+    """Returns indices within clouds as rows of the features of all clouds, in a batch of one."""
     starts = np.cumsum(features_batch_cnt) - features_batch_cnt
-    return indices + np.repeat(starts, indices_batch_cnt)[:, np.newaxis]
+    return (indices + np.repeat(starts, indices_batch_cnt)[:, np.newaxis])[np.newaxis]
 
 
 def stack_group_points(features, features_batch_cnt, indices, indices_batch_cnt):
     rows = _rows(indices, indices_batch_cnt, features_batch_cnt)
-    (M, S), C = indices.shape, features.shape[1]
-    if 0 in (M, S, C):
-        return np.zeros((M, C, S), features.dtype)
-    return np.ascontiguousarray(features[rows].transpose(0, 2, 1))
+    groups = take_columns(features.T[np.newaxis], rows)[0]
+    return np.ascontiguousarray(groups.swapaxes(0, 1))
 
 
 def stack_group_points_backward(grad_output, indices, indices_batch_cnt, features_batch_cnt, N):
     rows = _rows(indices, indices_batch_cnt, features_batch_cnt)
-    C = grad_output.shape[1]
-    if grad_output.size == 0:
-        return np.zeros((N, C))
-    return sum_rows(grad_output.transpose(0, 2, 1).reshape(-1, C), rows.ravel(), N)
+    grad_features = sum_columns(grad_output.swapaxes(0, 1)[np.newaxis], rows, N)[0]
+    return np.ascontiguousarray(grad_features.T)
+
+
+def gather_points_arguments(random, B=2, C=4, N=6, M=9):
+    return random.floats(B, C, N), random.integers(0, N, B, M)
+
+
+def gather_points_backward_arguments(random, B=2, C=4, N=6, M=9):
+    return random.floats(B, C, M), random.integers(0, N, B, M), N
+
+
+def stack_group_points_arguments(random, B=2, N=9, C=4, M=7, S=3):
+    N, M = (N, M) if B else (0, 0)
+    indices = random.integers(0, N // max(B, 1), M, S)
+    return random.floats(N, C), counts_of_clouds(N, B), indices, counts_of_clouds(M, B)
+
+
+def stack_group_points_backward_arguments(random, B=2, N=9, C=4, M=7, S=3):
+    features, features_cnt, indices, indices_cnt = stack_group_points_arguments(
+        random, B, N, C, M, S
+    )
+    return random.floats(len(indices), C, S), indices, indices_cnt, features_cnt, len(features)

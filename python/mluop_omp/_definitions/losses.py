@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def _answers(
-    input: np.ndarray, target: np.ndarray, weight: np.ndarray | None
-) -> tuple[np.ndarray, ...]:
+def _answers(input, target, weight):
     """Returns which classes are targets, the probabilities of the right and of the wrong answer,
     the logarithm of the former, and the weight of each row.
     """
@@ -23,24 +21,21 @@ def _answers(
     return is_target, right, wrong, np.log(np.maximum(right, 2.0**-126)), weights
 
 
-def sigmoid_focal_loss(
-    input: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray | None = None,
-    gamma: float = 2.0,
-    alpha: float = 0.25,
-) -> np.ndarray:
+def sigmoid_focal_loss(input, target, weight, gamma, alpha):
     is_target, _, wrong, log, weights = _answers(input, target, weight)
     return -weights * np.where(is_target, alpha, 1 - alpha) * wrong**gamma * log
 
 
-def sigmoid_focal_loss_backward(
-    input: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray | None = None,
-    gamma: float = 2.0,
-    alpha: float = 0.25,
-) -> np.ndarray:
+def sigmoid_focal_loss_backward(input, target, weight, gamma, alpha):
     is_target, right, wrong, log, weights = _answers(input, target, weight)
     factor = weights * np.where(is_target, -alpha, 1 - alpha) * wrong**gamma
     return factor * (wrong - gamma * right * log)
+
+
+def sigmoid_focal_loss_arguments(random, N=9, C=5, gamma=(2.0, 1.5), alpha=(0.25, 0.75)):
+    """Some targets are the background, C."""
+    logits, target = random.floats(N, C), random.integers(0, C + 1, N)
+    return logits, target, random.positive(C), gamma, alpha
+
+
+sigmoid_focal_loss_backward_arguments = sigmoid_focal_loss_arguments

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 
-def masked_im2col(
-    feature: np.ndarray,
-    mask_h_idx: np.ndarray,
-    mask_w_idx: np.ndarray,
-    kernel: Sequence[int],
-    pad: Sequence[int] = (0, 0),
-) -> np.ndarray:
+def masked_im2col(feature, mask_h_idx, mask_w_idx, kernel, pad):
     _, C, H, W = feature.shape
     h = mask_h_idx.astype(np.int64) - pad[0] + np.arange(kernel[0])[:, np.newaxis, np.newaxis]
     w = mask_w_idx.astype(np.int64) - pad[1] + np.arange(kernel[1])[:, np.newaxis]
@@ -25,9 +17,7 @@ def masked_im2col(
     return columns.reshape(C * kernel[0] * kernel[1], len(mask_h_idx))
 
 
-def masked_col2im(
-    col: np.ndarray, mask_h_idx: np.ndarray, mask_w_idx: np.ndarray, size: Sequence[int]
-) -> np.ndarray:
+def masked_col2im(col, mask_h_idx, mask_w_idx, size):
     C, masks = col.shape
     im = np.zeros((1, C, *size), col.dtype)
     if col.size:
@@ -35,3 +25,13 @@ def masked_col2im(
         np.maximum.at(last, (mask_h_idx, mask_w_idx), np.arange(masks))
         im[0, :, last >= 0] = col[:, last[last >= 0]].T
     return im
+
+
+def masked_im2col_arguments(random, C=3, H=5, W=4, masks=7, kernel_h=3, kernel_w=3):
+    mask_h_idx, mask_w_idx = (random.integers(0, size, masks) for size in (H, W))
+    return random.floats(1, C, H, W), mask_h_idx, mask_w_idx, (kernel_h, kernel_w), (1, 1)
+
+
+def masked_col2im_arguments(random, C=3, masks=7, H=5, W=4):
+    mask_h_idx, mask_w_idx = (random.integers(0, size, masks) for size in (H, W))
+    return random.floats(C, masks), mask_h_idx, mask_w_idx, (H, W)

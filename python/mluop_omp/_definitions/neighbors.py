@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from mluop_omp._definitions._indexing import first_members
+from mluop_omp._definitions._indexing import counts_of_clouds, first_members
 
 _PAIRS = 2**20  # computed together
 
@@ -138,3 +138,21 @@ def knn(xyz, new_xyz, k):
             array[:, [0, size]] = array[:, [size, 0]]
         _sift_down(dist2, idx, centers, size)
     return dist2.reshape(shape), idx.reshape(shape)
+
+
+def ball_query_arguments(random, B=2, M=5, N=20, nsample=4, min_radius=(0.0, 0.5)):
+    return random.floats(B, M, 3), random.floats(B, N, 3), min_radius, 1.0, nsample
+
+
+def stack_ball_query_arguments(random, B=2, M=9, N=41, nsample=4):
+    N, M = (N, M) if B else (0, 0)
+    counts = counts_of_clouds(M, B), counts_of_clouds(N, B)
+    return random.floats(M, 3), counts[0], random.floats(N, 3), counts[1], 1.0, nsample
+
+
+def three_nn_arguments(random, B=2, N=9, M=20):
+    return random.floats(B, N, 3), random.floats(B, M, 3)
+
+
+def knn_arguments(random, B=2, N=20, M=5, k=4):
+    return random.floats(B, N, 3), random.floats(B, M, 3), k

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
+from mluop_omp._definitions._indexing import places_in_runs
 from mluop_omp._definitions._precision import at_least_float32
 from mluop_omp._definitions.points_in_boxes import are_in_boxes
 
 
-def _along_axes(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+def _along_axes(points, box):
     """Returns x, y, z of points [N, 3] along the axes of a box, from the center of its bottom."""
     cos, sin = (f(-box[6:], dtype=np.float64).astype(box.dtype) for f in (np.cos, np.sin))
     x, y, z = (points - box[:3]).T
     return np.stack((x * cos - y * sin, x * sin + y * cos, z))
 
 
-def _members(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+def _members(points, box):
     """Returns the numbers of the points in a box."""
     is_inside = are_in_boxes(points[np.newaxis], box[np.newaxis, np.newaxis])
     return np.flatnonzero(is_inside)
 
 
-def _voxels(points: np.ndarray, roi: np.ndarray, out_size: Sequence[int]) -> np.ndarray:
+def _voxels(points, roi, out_size):
     """Returns the number of the voxel of each point, row by row."""
     counts = np.array(out_size)
     offset = _along_axes(points, roi).T
@@ -34,14 +34,7 @@ def _voxels(points: np.ndarray, roi: np.ndarray, out_size: Sequence[int]) -> np.
 
 
 @np.errstate(all="ignore")
-def roiaware_pool3d(
-    rois: np.ndarray,
-    pts: np.ndarray,
-    pts_feature: np.ndarray,
-    out_size: Sequence[int],
-    max_pts_each_voxel: int = 128,
-    method: str = "max",
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def roiaware_pool3d(rois, pts, pts_feature, out_size, max_pts_each_voxel, method):
     shape, C, P = (len(rois), *out_size), pts_feature.shape[1], max_pts_each_voxel
     pooled = np.zeros((*shape, C))
     argmax = np.full(pooled.shape, -1 if method == "max" else 0, np.int32)
@@ -57,7 +50,7 @@ def roiaware_pool3d(
     order = np.argsort(voxel, kind="stable")
     voxel, point = voxel[order], point[order]
     counts = np.bincount(voxel)
-    slot = 1 + np.arange(len(voxel)) - (np.cumsum(counts) - counts)[voxel]
+    slot = 1 + places_in_runs(counts)
     rows = listed.reshape(-1, P)
     rows[: len(counts), 0] = np.minimum(counts, P - 1)
     voxel, point, slot = (each[slot < P] for each in (voxel, point, slot))
@@ -79,13 +72,7 @@ def roiaware_pool3d(
     return pooled, argmax, listed
 
 
-def roiaware_pool3d_backward(
-    grad_out: np.ndarray,
-    pts_idx_of_voxels: np.ndarray,
-    argmax: np.ndarray,
-    N: int,
-    method: str = "max",
-) -> np.ndarray:
+def roiaware_pool3d_backward(grad_out, pts_idx_of_voxels, argmax, N, method):
     *shape, C = grad_out.shape
     voxels = math.prod(shape)
     grad_in, grads = np.zeros((N, C)), grad_out.astype(np.float64).reshape(voxels, C)
@@ -106,12 +93,7 @@ def roiaware_pool3d_backward(
 
 
 @np.errstate(all="ignore")
-def roipoint_pool3d(
-    points: np.ndarray,
-    point_features: np.ndarray,
-    boxes3d: np.ndarray,
-    num_sampled_points: int = 512,
-) -> tuple[np.ndarray, np.ndarray]:
+def roipoint_pool3d(points, point_features, boxes3d, num_sampled_points):
     rows = np.concatenate((points, point_features), 2)
     (B, M), S = boxes3d.shape[:2], num_sampled_points
     pooled, is_empty = np.zeros((B, M, S, rows.shape[2]), rows.dtype), np.ones((B, M), np.int32)
@@ -122,3 +104,20 @@ def roipoint_pool3d(
             pooled[b, m] = rows[b, np.resize(samples, S)]
             is_empty[b, m] = 0
     return pooled, is_empty
+
+
+def roiaware_pool3d_arguments(random, R=3, N=40, C=4, X=3, Y=2, Z=2, P=5, method=("max", "mean")):
+    return random.boxes(R), random.floats(N, 3), random.floats(N, C), (X, Y, Z), P, method
+
+
+def roiaware_pool3d_backward_arguments(
+    random, R=2, N=12, C=4, X=2, Y=2, Z=1, P=4, method=("max", "mean")
+):
+    listed = random.integers(0, N, R, X, Y, Z, P)
+    listed[..., :1] = random.integers(0, P, R, X, Y, Z, 1)
+    argmax = random.integers(-1, N, R, X, Y, Z, C)
+    return random.floats(R, X, Y, Z, C), listed, argmax, N, method
+
+
+def roipoint_pool3d_arguments(random, B=2, N=20, C=4, M=3, S=6):
+    return random.floats(B, N, 3), random.floats(B, N, C), random.boxes(B, M), S

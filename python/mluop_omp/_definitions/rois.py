@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
 
 
-def _positions(
-    low: np.ndarray, high: np.ndarray, bins: int, scale: float, sampling_ratio: int, aligned: bool
-) -> tuple[np.ndarray, bool]:
+def _positions(low, high, bins, scale, sampling_ratio, aligned):
     """Returns the positions [bins, samples] along an axis, and whether the size is negative or NaN.
 
     `low` and `high` have one element.
@@ -29,14 +25,7 @@ def _positions(
     return first[:, np.newaxis] + parts, not (size >= 0).all()
 
 
-def _bins_of_rois(
-    rois: np.ndarray,
-    output_size: Sequence[int],
-    image_size: Sequence[int],
-    spatial_scale: float,
-    sampling_ratio: int,
-    aligned: bool,
-) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+def _bins_of_rois(rois, output_size, image_size, spatial_scale, sampling_ratio, aligned):
     """Yields number, image and positions along y and x of each RoI that has samples."""
     if 0 in image_size:
         raise ValueError("images have no pixels")
@@ -48,9 +37,7 @@ def _bins_of_rois(
             yield r, int(roi[0]), y, x
 
 
-def _interpolation(
-    position: np.ndarray, pixels: int
-) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+def _interpolation(position, pixels):
     """Returns which positions are used, and the two pixels of each with their weights."""
     is_used = (position >= -1) & (position <= pixels)
     position = np.clip(np.where(is_used, position, 0), 0, pixels - 1)
@@ -60,7 +47,7 @@ def _interpolation(
     return is_used, [(pixel, 1 - above), (np.minimum(pixel + 1, pixels - 1), above)]
 
 
-def _taps(positions: np.ndarray, pixels: int) -> list[tuple[slice, np.ndarray]]:
+def _taps(positions, pixels):
     """Returns the pixels that each bin uses along an axis, and their mean weights."""
     is_used, ((low, of_low), (high, of_high)) = _interpolation(positions, pixels)
     taps = []
@@ -77,7 +64,7 @@ def _taps(positions: np.ndarray, pixels: int) -> list[tuple[slice, np.ndarray]]:
     return taps
 
 
-def _samples(image: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _samples(image, y, x):
     """Returns the samples [C, PH, PW, samples] of the bins of a RoI."""
     places = y[:, np.newaxis, :, np.newaxis], x[:, np.newaxis]
     (used_y, rows), (used_x, columns) = map(_interpolation, places, image.shape[1:])
@@ -91,15 +78,7 @@ def _samples(image: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 @np.errstate(all="ignore")
-def roi_align(
-    input: np.ndarray,
-    rois: np.ndarray,
-    output_size: Sequence[int],
-    spatial_scale: float = 1.0,
-    sampling_ratio: int = 0,
-    method: str = "mean",
-    aligned: bool = True,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def roi_align(input, rois, output_size, spatial_scale, sampling_ratio, method, aligned):
     input, sizes = at_least_float32(input), input.shape[2:]
     shape, is_max = (len(rois), input.shape[1], *output_size), method == "max"
     output, maxima = np.zeros(shape), np.full((2, *(shape if is_max else (0,))), -1, input.dtype)
@@ -125,19 +104,11 @@ def roi_align(
 
 @np.errstate(all="ignore")
 def roi_align_backward(
-    grad_output: np.ndarray,
-    rois: np.ndarray,
-    argmax_y: np.ndarray,
-    argmax_x: np.ndarray,
-    image_size: Sequence[int],
-    spatial_scale: float = 1.0,
-    sampling_ratio: int = 0,
-    method: str = "mean",
-    aligned: bool = True,
-) -> np.ndarray:
-    (B, H, W), (C, *output_size) = image_size, grad_output.shape[1:]
-    grad_input, grads = np.zeros((B, C, H, W)), grad_output.astype(np.float64)
-    if grad_output.size == 0:
+    grad, rois, argmax_y, argmax_x, image_size, spatial_scale, sampling_ratio, method, aligned
+):
+    (B, H, W), (C, *output_size) = image_size, grad.shape[1:]
+    grad_input, grads = np.zeros((B, C, H, W)), grad.astype(np.float64)
+    if grad.size == 0:
         return grad_input
     bins = _bins_of_rois(rois, output_size, (H, W), spatial_scale, sampling_ratio, aligned)
     if method != "max":
@@ -161,3 +132,18 @@ def roi_align_backward(
             index = np.ravel_multi_index(pixel, grad_input.shape)
             np.add.at(grad_input.reshape(-1), index, weights * grads[used])
     return grad_input
+
+
+def roi_align_arguments(
+    random, B=2, C=3, H=8, W=9, R=5, PH=2, PW=3, method=("mean", "max"), aligned=(True, False)
+):
+    numbers = (PH, PW), 0.5, 0 if aligned else 2, method, aligned
+    return random.floats(B, C, H, W), random.rois(R, B), *numbers
+
+
+def roi_align_backward_arguments(
+    random, B=2, C=3, H=8, W=9, R=5, PH=2, PW=3, method=("mean", "max"), aligned=(True, False)
+):
+    grad, rois = random.floats(R, C, PH, PW), random.rois(R, B)
+    maxima = [3 * random.positive(*(grad.shape if method == "max" else (0,))) for _ in range(2)]
+    return grad, rois, *maxima, (B, H, W), 0.5, 0 if aligned else 2, method, aligned

@@ -58,3 +58,11 @@ def furthest_point_sample_with_dist(distances, num_points):
         return distances[batch, order[places]][:, order].astype(dtype)
 
     return _sample(distances_from, (B, num_points), N, dtype)
+
+
+def furthest_point_sample_arguments(random, B=2, N=20, num_points=6):
+    return random.floats(B, N, 3), num_points
+
+
+def furthest_point_sample_with_dist_arguments(random, B=2, N=9, num_points=5):
+    return random.positive(B, N, N), num_points

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 
-def indice_pairs(
-    indices: np.ndarray,
-    batch_size: int,
-    space: Sequence[int],
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pad: Sequence[int],
-    dilation: Sequence[int],
-    subm: bool = False,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def indice_pairs(indices, batch_size, space, kernel, stride, pad, dilation, subm):
     out_space = space
     if not subm:
         out_space = [
@@ -52,16 +42,17 @@ def indice_pairs(
     return sites, pairs, found.sum(1, dtype=np.int32)
 
 
-def _matrices(filters: np.ndarray, layout: str) -> np.ndarray:
+# The axes of filters [D, H, W, Ci, Co].
+_LAYOUTS = {"ARRAY": (0, 1, 2, 3, 4), "NDHWC": (1, 2, 3, 4, 0), "NCDHW": (2, 3, 4, 1, 0)}
+
+
+def _matrices(filters, layout):
     """Returns filters as [K, Ci, Co]."""
-    axes = {"ARRAY": (0, 1, 2, 3, 4), "NDHWC": (1, 2, 3, 4, 0), "NCDHW": (2, 3, 4, 1, 0)}[layout]
-    filters = filters.astype(np.float64).transpose(axes)
+    filters = filters.astype(np.float64).transpose(_LAYOUTS[layout])
     return filters.reshape(math.prod(filters.shape[:3]), *filters.shape[3:])
 
 
-def pairs_of_offsets(
-    pairs: np.ndarray, num: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def pairs_of_offsets(pairs, num):
     """Yields number, input rows and output rows of each offset."""
     for k, count in enumerate(np.asarray(num).tolist()):
         rows = pairs[k, :, :count]
@@ -69,15 +60,7 @@ def pairs_of_offsets(
         yield k, inputs, outputs
 
 
-def indice_conv(
-    features: np.ndarray,
-    filters: np.ndarray,
-    pairs: np.ndarray,
-    num: np.ndarray,
-    num_out: int,
-    subm: bool = False,
-    layout: str = "ARRAY",
-) -> np.ndarray:
+def indice_conv(features, filters, pairs, num, num_out, subm, layout):
     matrices = _matrices(filters, layout)
     output = np.zeros((num_out, matrices.shape[2]))
     for k, inputs, outputs in pairs_of_offsets(pairs, num):
@@ -85,13 +68,7 @@ def indice_conv(
     return output
 
 
-def indice_conv_backward_data(
-    grad_output: np.ndarray,
-    filters: np.ndarray,
-    pairs: np.ndarray,
-    num: np.ndarray,
-    layout: str = "ARRAY",
-) -> np.ndarray:
+def indice_conv_backward_data(grad_output, filters, pairs, num, layout):
     matrices = _matrices(filters, layout)
     grad_features = np.zeros((pairs.shape[2], matrices.shape[1]))
     for k, inputs, outputs in pairs_of_offsets(pairs, num):
@@ -99,14 +76,44 @@ def indice_conv_backward_data(
     return grad_features
 
 
-def indice_conv_backward_filter(
-    features: np.ndarray,
-    grad_output: np.ndarray,
-    pairs: np.ndarray,
-    num: np.ndarray,
-    kernel: Sequence[int],
-) -> np.ndarray:
+def indice_conv_backward_filter(features, grad_output, pairs, num, kernel):
     grad_filters = np.zeros((len(num), features.shape[1], grad_output.shape[1]))
     for k, inputs, outputs in pairs_of_offsets(pairs, num):
         grad_filters[k] = features[inputs].astype(np.float64).T @ grad_output[outputs]
     return grad_filters.reshape(*kernel, *grad_filters.shape[1:])
+
+
+_GEOMETRIES = {  # space, kernel, stride, padding, dilation, subm
+    "submanifold": ((5, 4, 3), (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), True),
+    "strided": ((5, 4, 3), (3, 3, 3), (2, 2, 1), (1, 1, 0), (1, 1, 1), False),
+    "dilated": ((5, 4, 3), (2, 3, 1), (1, 1, 3), (0, 2, 0), (2, 1, 1), False),
+    "two-dimensional": ((7, 6), (3, 3), (2, 2), (1, 1), (1, 1), False),
+}
+
+
+def indice_pairs_arguments(random, L=20, geometry=tuple(_GEOMETRIES)):
+    space, *others = _GEOMETRIES[geometry]
+    return random.sites(L, 2, space), 2, space, *others
+
+
+def _filters(random, K, Ci, Co, layout):
+    """Returns filters of [K, 1, 3] offsets."""
+    sizes = np.array((K, 1, 3, Ci, Co))[np.argsort(_LAYOUTS[layout])]
+    return random.floats(*sizes) / 4
+
+
+def indice_conv_arguments(random, L=20, num_out=12, Ci=4, Co=6, K=3, layout=tuple(_LAYOUTS)):
+    features, filters = random.floats(L, Ci), _filters(random, K, Ci, Co, layout)
+    return features, filters, *random.pairs(3 * K, L, num_out), num_out, False, layout
+
+
+def indice_conv_backward_data_arguments(
+    random, L=20, num_out=12, Ci=4, Co=6, K=3, layout=tuple(_LAYOUTS)
+):
+    grad, filters = random.floats(num_out, Co), _filters(random, K, Ci, Co, layout)
+    return grad, filters, *random.pairs(3 * K, L, num_out), layout
+
+
+def indice_conv_backward_filter_arguments(random, L=20, num_out=12, Ci=4, Co=6, K=3):
+    grad = random.floats(num_out, Co)
+    return random.floats(L, Ci), grad, *random.pairs(3 * K, L, num_out), (K, 1, 3)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Callable
-
 import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
 from mluop_omp._definitions.boxes import box_iou_rotated, boxes_overlap_bev
 
-# IoUs of one box with others.
-Ious = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-
-def _descending(scores: np.ndarray) -> np.ndarray:
+def _descending(scores):
     """Returns the order of scores: NaN first; of equal scores, the lower index first."""
     return np.lexsort((-scores, ~np.isnan(scores)))
 
 
 @np.errstate(all="ignore")
-def _kept(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, ious_of: Ious) -> np.ndarray:
+def _kept(boxes, scores, iou_threshold, ious_of):
+    """Returns the kept boxes. ious_of(box [1, ...], others) are the IoUs of one box."""
     boxes, scores = map(at_least_float32, (boxes, scores))
     threshold, remaining, kept = boxes.dtype.type(iou_threshold), _descending(scores), []
     while len(remaining):
@@ -31,7 +27,7 @@ def _kept(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, ious_of: 
 
 
 @np.errstate(all="ignore")
-def _ious_of_corners(a: np.ndarray, b: np.ndarray, offset: int) -> np.ndarray:
+def _ious_of_corners(a, b, offset):
     """Returns the IoUs of rectangles (x1, y1, x2, y2, ...)."""
     number = a.dtype.type
     shared = np.minimum(a[..., 2:4], b[..., 2:4]) - np.maximum(a[..., :2], b[..., :2])
@@ -42,28 +38,30 @@ def _ious_of_corners(a: np.ndarray, b: np.ndarray, offset: int) -> np.ndarray:
     return shared / (areas[0] + areas[1] - shared)
 
 
-def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int = 0) -> np.ndarray:
+def nms(boxes, scores, iou_threshold, offset):
     return _kept(boxes, scores, iou_threshold, lambda a, b: _ious_of_corners(a, b, offset))
 
 
-def nms_rotated(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
-    return _kept(boxes[:, :5], scores, iou_threshold, lambda a, b: box_iou_rotated(a, b)[0])
+def nms_rotated(boxes, scores, iou_threshold):
+    return _kept(
+        boxes[:, :5], scores, iou_threshold, lambda a, b: box_iou_rotated(a, b, "iou", False)[0]
+    )
 
 
-def _ious_of_areas(a: np.ndarray, b: np.ndarray, shared: np.ndarray) -> np.ndarray:
+def _ious_of_areas(a, b, shared):
     areas = a[:, 3] * a[:, 4] + b[:, 3] * b[:, 4]
     return shared / np.fmax(areas - shared, shared.dtype.type(1e-8))
 
 
-def nms3d(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
-    def ious_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def nms3d(boxes, scores, iou_threshold):
+    def ious_of(a, b):
         return _ious_of_areas(a, b, boxes_overlap_bev(a, b)[0])
 
     return _kept(boxes, scores, iou_threshold, ious_of)
 
 
-def nms3d_normal(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
-    def ious_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def nms3d_normal(boxes, scores, iou_threshold):
+    def ious_of(a, b):
         low, high = (
             [f(each[:, :2], each[:, 3:5] / 2) for each in (a, b)] for f in (np.subtract, np.add)
         )
@@ -73,7 +71,7 @@ def nms3d_normal(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) ->
     return _kept(boxes, scores, iou_threshold, ious_of)
 
 
-def _weights(ious: np.ndarray, method: str, iou_threshold: float, sigma: float) -> np.ndarray:
+def _weights(ious, method, iou_threshold, sigma):
     number = ious.dtype.type
     if method == "gaussian":
         return np.exp(-(ious * ious) / number(sigma), dtype=np.float64).astype(ious.dtype)
@@ -81,15 +79,7 @@ def _weights(ious: np.ndarray, method: str, iou_threshold: float, sigma: float) 
     return np.where(ious >= number(iou_threshold), weights, number(1))
 
 
-def soft_nms(
-    boxes: np.ndarray,
-    scores: np.ndarray,
-    iou_threshold: float = 0.3,
-    sigma: float = 0.5,
-    min_score: float = 1e-3,
-    method: str = "linear",
-    offset: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
+def soft_nms(boxes, scores, iou_threshold, sigma, min_score, method, offset):
     boxes, scores = map(at_least_float32, (boxes, scores))
     dets = np.concatenate((boxes, scores[:, np.newaxis]), 1)
     inds, count, k = np.arange(len(dets), dtype=np.int32), len(dets), 0
@@ -112,7 +102,7 @@ def soft_nms(
     return dets[:count], inds[:count]
 
 
-def nms_match(dets: np.ndarray, iou_threshold: float) -> tuple[np.ndarray, np.ndarray]:
+def nms_match(dets, iou_threshold):
     dets = at_least_float32(dets)
     remaining, groups = _descending(dets[:, 4]), [np.zeros(0, np.int32)]
     while len(remaining):
@@ -123,3 +113,26 @@ def nms_match(dets: np.ndarray, iou_threshold: float) -> tuple[np.ndarray, np.nd
         remaining = remaining[~is_member]
     sizes = np.array([len(group) for group in groups[1:]], np.int32)
     return np.concatenate(groups).astype(np.int32), sizes
+
+
+def nms_arguments(random, N=20, offset=(0, 1)):
+    return random.corners(N), random.floats(N), 0.3, offset
+
+
+def nms_rotated_arguments(random, N=20):
+    return random.rotated(N), random.floats(N), 0.3
+
+
+def nms3d_arguments(random, N=20):
+    return random.boxes(N), random.floats(N), 0.3
+
+
+nms3d_normal_arguments = nms3d_arguments
+
+
+def soft_nms_arguments(random, N=20, method=("gaussian", "linear", "naive"), offset=(0, 1)):
+    return random.corners(N), random.positive(N), 0.3, 0.5, 0.05, method, offset
+
+
+def nms_match_arguments(random, N=20):
+    return np.concatenate((random.corners(N), random.floats(N, 1)), 1), 0.3

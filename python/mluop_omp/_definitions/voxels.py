@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mluop_omp._definitions._indexing import sum_rows
+from mluop_omp._definitions._indexing import places_in_runs, sum_rows
 
 
 def _cells(points, voxel_size, coors_range):
@@ -29,7 +29,7 @@ def voxelization(points, voxel_size, coors_range, max_points, max_voxels):
     order = np.argsort(voxel, kind="stable")
     counts = np.bincount(voxel, minlength=len(number))
     slot = np.empty(len(voxel), np.intp)
-    slot[order] = np.arange(len(voxel)) - np.repeat(np.cumsum(counts) - counts, counts)
+    slot[order] = places_in_runs(counts)
     kept = (voxel < max_voxels) & (slot < max_points)
     voxels = np.zeros((len(first), max_points, points.shape[1]), points.dtype)
     voxels[voxel[kept], slot[kept]] = points[kept]
@@ -37,7 +37,7 @@ def voxelization(points, voxel_size, coors_range, max_points, max_voxels):
     return voxels, cell[first, ::-1].copy(), counts.astype(np.int32)
 
 
-def dynamic_scatter(feats, coors, reduce="max"):
+def dynamic_scatter(feats, coors, reduce):
     has_voxel = (coors >= 0).all(1)
     voxel_coors, voxel, counts = np.unique(
         coors[has_voxel], axis=0, return_inverse=True, return_counts=True
@@ -55,7 +55,7 @@ def dynamic_scatter(feats, coors, reduce="max"):
 
 
 def dynamic_scatter_backward(
-    grad_voxel_feats, feats, voxel_feats, point2voxel_map, voxel_points_count, reduce="max"
+    grad_voxel_feats, feats, voxel_feats, point2voxel_map, voxel_points_count, reduce
 ):
     grad_feats = np.zeros(feats.shape)
     points = np.flatnonzero(point2voxel_map >= 0)
@@ -71,3 +71,18 @@ def dynamic_scatter_backward(
     voxel, channel = np.nonzero(source < len(feats))
     grad_feats[source[voxel, channel], channel] = grad_voxel_feats[voxel, channel]
     return grad_feats
+
+
+def voxelization_arguments(random, N=50, max_points=3, max_voxels=20):
+    return random.floats(N, 4), (0.5, 1, 2), (-2, -2, -1, 2, 2, 1), max_points, max_voxels
+
+
+def dynamic_scatter_arguments(random, N=40, C=3, reduce=("mean", "max", "sum")):
+    return random.floats(N, C), random.integers(-1, 3, N, 3), reduce
+
+
+def dynamic_scatter_backward_arguments(random, N=40, V=9, C=3, reduce=("mean", "max", "sum")):
+    feats, voxel_map = random.floats(N, C), random.integers(-1, V, N)
+    maxima = np.full((V, C), -9, np.float32)
+    np.maximum.at(maxima, voxel_map[voxel_map >= 0], feats[voxel_map >= 0])
+    return random.floats(V, C), feats, maxima, voxel_map, random.integers(1, 5, V), reduce
