@@ -96,34 +96,32 @@ def first(output: Any) -> torch.Tensor:
     return output[0] if isinstance(output, tuple) else output
 
 
-def with_gradients(name: str, **given: Any) -> tuple[Any, ...]:
-    constant = _CONSTANT.get(name, [])
-    return tuple(
-        argument.requires_grad_()
-        if is_floating(argument) and position not in constant
-        else argument
-        for position, argument in enumerate(arguments(name, **given))
-    )
-
-
-def _outputs_with_gradient() -> dict[str, torch.Tensor]:
-    """Returns the first output of each operator on real numbers whose result is real numbers."""
-    calls = {name: getattr(torch.ops.mluop_omp, name)(*with_gradients(name)) for name in NAMES}
-    return {name: first(each) for name, each in calls.items() if is_floating(first(each))}
-
-
-def _refuses(output: torch.Tensor) -> bool:
+def _positions(name: str) -> list[int] | None:
+    """Returns the positions in which the first output has derivatives; None if it has none."""
+    constant, given = _CONSTANT.get(name, []), arguments(name)
+    positions = [i for i, each in enumerate(given) if is_floating(each) and i not in constant]
+    for position in positions:
+        given[position].requires_grad_()
+    output = first(getattr(torch.ops.mluop_omp, name)(*given))
+    if not is_floating(output):
+        return []
     try:
         output.sum().backward()
     except NotImplementedError:
-        return True
-    return False
+        return None
+    return positions
 
 
+_POSITIONS = {name: _positions(name) for name in NAMES}
+# Positions of the arguments in which operators have derivatives.
+DIFFERENTIABLE = {name: positions for name, positions in _POSITIONS.items() if positions}
 # The operators whose first output has no derivative, although it is of floats.
-WITHOUT_GRADIENT = [name for name, each in _outputs_with_gradient().items() if _refuses(each)]
-# Positions of the arguments in which the other operators have derivatives.
-DIFFERENTIABLE = {
-    name: [i for i, each in enumerate(with_gradients(name)) if getattr(each, "requires_grad", 0)]
-    for name in _outputs_with_gradient().keys() - WITHOUT_GRADIENT
-}
+WITHOUT_GRADIENT = [name for name, positions in _POSITIONS.items() if positions is None]
+
+
+def with_gradients(name: str, **given: Any) -> tuple[Any, ...]:
+    positions = DIFFERENTIABLE.get(name, [])
+    return tuple(
+        argument.requires_grad_() if position in positions else argument
+        for position, argument in enumerate(arguments(name, **given))
+    )

@@ -6,11 +6,13 @@ provides are full of NaN, or of a number that no result has.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import inspect
 import math
 import sys
 import types
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import cases
 import torch
@@ -22,6 +24,7 @@ import mluop_omp.bevfusion
 import mluop_omp.pcdet
 import mluop_omp.pointnet2
 import mluop_omp.torch  # noqa: F401  registers the operators
+from mluop_omp._operators import operators
 
 Function = Callable[..., tuple]
 INTERFACES: dict[str, dict[str, Function]] = {}
@@ -32,11 +35,11 @@ def _tuple(output: Any) -> tuple:
 
 
 def unwritten(like: torch.Tensor, *shape: int) -> torch.Tensor:
-    return like.new_full(shape, float("nan") if like.is_floating_point() else 0x5A)
+    return like.new_full(shape, float("nan") if like.is_floating_point() else 0x5A5A5A5A)
 
 
 def _integers(*shape: int) -> torch.Tensor:
-    return torch.full(shape, 0x5A5A5A5A, dtype=torch.int32)
+    return unwritten(torch.empty(0, dtype=torch.int32), *shape)
 
 
 def as_array(filters: torch.Tensor, layout: str) -> torch.Tensor:
@@ -53,28 +56,140 @@ INTERFACES["NumPy"] = {name: _of(getattr(mluop_omp, name)) for name in cases.NAM
 INTERFACES["PyTorch"] = {name: _of(getattr(torch.ops.mluop_omp, name)) for name in cases.NAMES}
 
 
+class Row(NamedTuple):
+    """A function of a library that computes an operator.
+
+    tensors: what it takes first: arguments of the operator by their names, `name.method` for the
+        result of a method; 0, 1, ...: outputs of the operator that it writes; +0: that it adds to.
+    numbers: of the operator's arguments by their names, what it takes by name. Other parameters
+        are the operator's arguments of these names, or 0: sizes, which the tensors state.
+    """
+
+    function: str
+    tensors: str
+    numbers: Callable[..., dict[str, Any]] = lambda **_: {}
+
+
+def _outputs(name: str, arguments: tuple) -> list[torch.Tensor]:
+    """Returns the outputs of an operator as a caller provides them."""
+    meta = (a.to("meta") if isinstance(a, torch.Tensor) else a for a in arguments)
+    outputs = _tuple(getattr(torch.ops.mluop_omp, name)(*meta))
+    return [unwritten(torch.empty(0, dtype=each.dtype), *each.shape) for each in outputs]
+
+
+def _of_row(name: str, row: Row, function: Callable[..., Any]) -> Function:
+    names = list(getattr(operators, name).signature.parameters)
+    parameters = list(inspect.signature(function).parameters.values())
+    words = row.tensors.split()
+
+    def call(*arguments: Any) -> tuple:
+        given = dict(zip(names, arguments))
+        writes = any(word[-1].isdigit() for word in words)
+        outputs = _outputs(name, arguments) if writes else []
+
+        def value(word: str) -> Any:
+            if word[-1].isdigit():
+                output = outputs[int(word[-1])]
+                return output.zero_() if word[0] == "+" else output
+            argument, _, method = word.partition(".")
+            return getattr(given[argument], method)() if method else given[argument]
+
+        others = [p.name for p in parameters[len(words) :] if p.kind is not p.VAR_KEYWORD]
+        numbers = {**{each: given.get(each, 0) for each in others}, **row.numbers(**given)}
+        result = function(*map(value, words), **numbers)
+        return tuple(outputs) if writes else _tuple(result)
+
+    return call
+
+
+def _mask(mask_size, psa_type, **_):
+    h, w = mask_size
+    sizes = {"h_mask": h, "w_mask": w, "half_h_mask": (h - 1) // 2, "half_w_mask": (w - 1) // 2}
+    return {"psa_type": ("collect", "distribute").index(psa_type), **sizes}
+
+
+def _bins(method, output_size=(), grad_output=None, **_):
+    height, width = output_size or grad_output.shape[2:]
+    mode = ("max", "mean").index(method)
+    return {"aligned_height": height, "aligned_width": width, "pool_mode": mode}
+
+
+def _pool_method(method, **_):
+    return {"pool_method": ("max", "mean").index(method)}
+
+
+# The functions of mmcv._ext.
+MMCV = {
+    "assign_score_withk": Row("assign_score_withk_forward", "points centers scores knn_idx +0"),
+    "assign_score_withk_backward": Row(
+        "assign_score_withk_backward", "grad_output points centers scores knn_idx +1 +2 +0"
+    ),
+    "ball_query": Row("ball_query_forward", "new_xyz xyz +0"),
+    "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
+    "dynamic_scatter": Row("dynamic_point_to_voxel_forward", "feats coors reduce"),
+    "dynamic_scatter_backward": Row(
+        "dynamic_point_to_voxel_backward",
+        "0 grad_voxel_feats feats voxel_feats point2voxel_map voxel_points_count reduce",
+    ),
+    "gather_points": Row("gather_points_forward", "features indices 0"),
+    "gather_points_backward": Row("gather_points_backward", "grad_output indices +0"),
+    "indice_maxpool": Row("indice_maxpool_forward", "features pairs num num_out"),
+    "indice_maxpool_backward": Row(
+        "indice_maxpool_backward", "features features_out output_grad pairs num"
+    ),
+    "knn": Row("knn_forward", "xyz new_xyz 1 0", lambda k, **_: {"nsample": k}),
+    "masked_col2im": Row(
+        "masked_col2im_forward",
+        "col mask_h_idx mask_w_idx 0",
+        lambda size, **_: {"height": size[0], "width": size[1]},
+    ),
+    "masked_im2col": Row(
+        "masked_im2col_forward",
+        "feature mask_h_idx mask_w_idx 0",
+        lambda kernel, pad, **_: dict(
+            zip(("kernel_h", "kernel_w", "pad_h", "pad_w"), (*kernel, *pad))
+        ),
+    ),
+    "nms": Row("nms", "boxes scores"),
+    "points_in_boxes_all": Row("points_in_boxes_all_forward", "boxes points 0"),
+    "points_in_boxes_part": Row("points_in_boxes_part_forward", "boxes points 0"),
+    "psamask": Row("psamask_forward", "input 0", _mask),
+    "psamask_backward": Row("psamask_backward", "grad_output 0", _mask),
+    "roi_align": Row("roi_align_forward", "input rois 0 1 2", _bins),
+    "roi_align_backward": Row("roi_align_backward", "grad_output rois argmax_y argmax_x +0", _bins),
+    "roiaware_pool3d": Row("roiaware_pool3d_forward", "rois pts pts_feature 1 2 0", _pool_method),
+    "roiaware_pool3d_backward": Row(
+        "roiaware_pool3d_backward", "pts_idx_of_voxels argmax grad_out +0", _pool_method
+    ),
+    "roipoint_pool3d": Row("roipoint_pool3d_forward", "points boxes3d point_features 0 1"),
+    "sigmoid_focal_loss": Row("sigmoid_focal_loss_forward", "input target.long weight 0"),
+    "sigmoid_focal_loss_backward": Row("sigmoid_focal_loss_backward", "input target.long weight 0"),
+    "stack_ball_query": Row(
+        "stack_ball_query_forward", "new_xyz new_xyz_batch_cnt xyz xyz_batch_cnt 0"
+    ),
+    "stack_group_points": Row(
+        "stack_group_points_forward", "features features_batch_cnt indices indices_batch_cnt 0"
+    ),
+    "stack_group_points_backward": Row(
+        "stack_group_points_backward",
+        "grad_output indices indices_batch_cnt features_batch_cnt +0",
+    ),
+    "three_interpolate": Row("three_interpolate_forward", "features indices weights 0"),
+    "three_interpolate_backward": Row(
+        "three_interpolate_backward", "grad_output indices weights 0"
+    ),
+    "three_nn": Row("three_nn_forward", "unknown known 0 1"),
+}
+
+
 class Mmcv:
-    """The functions of mmcv._ext."""
+    """The functions of mmcv._ext with other arguments."""
+
+    rows = MMCV
 
     def __init__(self) -> None:
         importlib.import_module("mluop_omp.mmcv.auto")
-        self.ext = sys.modules["mmcv._ext"]
-
-    def ball_query(self, new_xyz, xyz, min_radius, max_radius, nsample):
-        (B, M, _), N = new_xyz.shape, xyz.shape[1]
-        idx = torch.zeros(B, M, nsample, dtype=torch.int32)
-        self.ext.ball_query_forward(
-            new_xyz,
-            xyz,
-            idx,
-            B,
-            N,
-            M,
-            min_radius=min_radius,
-            max_radius=max_radius,
-            nsample=nsample,
-        )
-        return (idx,)
+        self.ext = self.library = sys.modules["mmcv._ext"]
 
     def box_iou_rotated(self, boxes1, boxes2, mode, aligned):
         shape = (len(boxes1),) if aligned else (len(boxes1), len(boxes2))
@@ -88,9 +203,6 @@ class Mmcv:
         arguments = (boxes, scores, none, boxes, none, iou_threshold, False)
         return (self.ext.nms_rotated(*arguments),)
 
-    def nms(self, boxes, scores, iou_threshold, offset):
-        return (self.ext.nms(boxes, scores, iou_threshold=iou_threshold, offset=offset),)
-
     def nms3d(self, boxes, scores, iou_threshold):
         return self._kept(self.ext.iou3d_nms3d_forward, boxes, scores, iou_threshold)
 
@@ -102,11 +214,6 @@ class Mmcv:
         keep, num_out = unwritten(order, len(order)), unwritten(order)
         nms_of_sorted(boxes[order], keep, num_out, nms_overlap_thresh=iou_threshold)
         return (order[keep[:num_out]],)
-
-    def boxes_overlap_bev(self, boxes_a, boxes_b):
-        overlaps = unwritten(boxes_a, len(boxes_a), len(boxes_b))
-        self.ext.iou3d_boxes_overlap_bev_forward(boxes_a, boxes_b, overlaps)
-        return (overlaps,)
 
     def soft_nms(self, boxes, scores, *arguments):
         *numbers, method, offset = arguments
@@ -120,16 +227,6 @@ class Mmcv:
         sizes = torch.tensor([len(group) for group in groups], dtype=torch.int32)
         return torch.tensor(sum(groups, []), dtype=torch.int32), sizes
 
-    def points_in_boxes_part(self, points, boxes):
-        indices = torch.full(points.shape[:2], -1, dtype=torch.int32)
-        self.ext.points_in_boxes_part_forward(boxes, points, indices)
-        return (indices,)
-
-    def points_in_boxes_all(self, points, boxes):
-        is_inside = _integers(*points.shape[:2], boxes.shape[1])
-        self.ext.points_in_boxes_all_forward(boxes, points, is_inside)
-        return (is_inside,)
-
     def ms_deform_attn(self, value, shapes, starts, locations, weights):
         arguments = (value, shapes.long(), starts.long(), locations, weights)
         output = self.ext.ms_deform_attn_forward(*arguments, im2col_step=64)
@@ -140,62 +237,6 @@ class Mmcv:
         arguments = (value, shapes.long(), starts.long(), locations, weights, grad.flatten(2))
         self.ext.ms_deform_attn_backward(*arguments, *grads, im2col_step=64)
         return tuple(grads)
-
-    def psamask(self, input, mask_size, psa_type):
-        N, _, H, W = input.shape
-        output = unwritten(input, N, H * W, H, W)
-        self._psamask(self.ext.psamask_forward, input, output, mask_size, psa_type)
-        return (output,)
-
-    def psamask_backward(self, grad_output, mask_size, psa_type):
-        N, _, H, W = grad_output.shape
-        grad = unwritten(grad_output, N, math.prod(mask_size), H, W)
-        self._psamask(self.ext.psamask_backward, grad_output, grad, mask_size, psa_type)
-        return (grad,)
-
-    @staticmethod
-    def _psamask(function, tensor, output, mask_size, psa_type):
-        (N, _, H, W), (h_mask, w_mask) = tensor.shape, mask_size
-        sizes = {"num_": N, "h_feature": H, "w_feature": W, "h_mask": h_mask, "w_mask": w_mask}
-        halves = {"half_h_mask": (h_mask - 1) // 2, "half_w_mask": (w_mask - 1) // 2}
-        psa_type = ("collect", "distribute").index(psa_type)
-        function(tensor, output, psa_type=psa_type, **sizes, **halves)
-
-    def roi_align(self, input, rois, size, scale, ratio, method, aligned):
-        shape = len(rois), input.shape[1], *size
-        output = unwritten(input, *shape)
-        argmax = [unwritten(input, *(shape if method == "max" else (0,))) for _ in range(2)]
-        self.ext.roi_align_forward(
-            *(input, rois, output, *argmax),
-            **{"aligned_height": size[0], "aligned_width": size[1], "spatial_scale": scale},
-            **{"sampling_ratio": ratio, "pool_mode": int(method == "mean"), "aligned": aligned},
-        )
-        return output, *argmax
-
-    def roi_align_backward(self, grad, rois, argmax_y, argmax_x, image_size, *numbers):
-        (scale, ratio, method, aligned), (B, H, W) = numbers, image_size
-        grad_input = grad.new_zeros(B, grad.shape[1], H, W)
-        self.ext.roi_align_backward(
-            *(grad, rois, argmax_y, argmax_x, grad_input),
-            **{"aligned_height": grad.shape[2], "aligned_width": grad.shape[3]},
-            **{"spatial_scale": scale, "sampling_ratio": ratio},
-            **{"pool_mode": int(method == "mean"), "aligned": aligned},
-        )
-        return (grad_input,)
-
-    def roiaware_pool3d(self, rois, pts, pts_feature, out_size, max_pts_each_voxel, method):
-        voxels, C = (len(rois), *out_size), pts_feature.shape[1]
-        outputs = _integers(*voxels, C), _integers(*voxels, max_pts_each_voxel)
-        pooled, pool_method = unwritten(pts_feature, *voxels, C), ("max", "mean").index(method)
-        arguments = (rois, pts, pts_feature, *outputs, pooled)
-        self.ext.roiaware_pool3d_forward(*arguments, pool_method=pool_method)
-        return pooled, *outputs
-
-    def roiaware_pool3d_backward(self, grad_out, pts_idx_of_voxels, argmax, N, method):
-        grad, pool_method = grad_out.new_zeros(N, grad_out.shape[4]), ("max", "mean").index(method)
-        arguments = (pts_idx_of_voxels, argmax, grad_out, grad)
-        self.ext.roiaware_pool3d_backward(*arguments, pool_method=pool_method)
-        return (grad,)
 
     def deform_conv2d(self, image, offset, weight, mask, bias, *geometry):
         output = unwritten(image, len(image), len(weight), *offset.shape[2:])
@@ -228,25 +269,6 @@ class Mmcv:
         }
         return {**axes, "group": groups, "deformable_group": parts, "with_bias": True}
 
-    def roipoint_pool3d(self, points, point_features, boxes3d, num_sampled_points):
-        (B, M, _), C = boxes3d.shape, point_features.shape[2]
-        pooled = unwritten(point_features, B, M, num_sampled_points, 3 + C)
-        flag = _integers(B, M)
-        self.ext.roipoint_pool3d_forward(points, boxes3d, point_features, pooled, flag)
-        return pooled, flag
-
-    def sigmoid_focal_loss(self, input, target, weight, gamma, alpha):
-        output = unwritten(input, *input.shape)
-        arguments = (input, target.long(), weight, output)
-        self.ext.sigmoid_focal_loss_forward(*arguments, gamma=gamma, alpha=alpha)
-        return (output,)
-
-    def sigmoid_focal_loss_backward(self, input, target, weight, gamma, alpha):
-        grad_input = unwritten(input, *input.shape)
-        arguments = (input, target.long(), weight, grad_input)
-        self.ext.sigmoid_focal_loss_backward(*arguments, gamma=gamma, alpha=alpha)
-        return (grad_input,)
-
     def furthest_point_sample(self, points, num_points):
         return self._sample(self.ext.furthest_point_sampling_forward, points, num_points)
 
@@ -259,84 +281,6 @@ class Mmcv:
         temp, idx = torch.full((B, N), 1e10), _integers(B, num_points)
         function(points, temp, idx, b=B, n=N, m=num_points)
         return (idx,)
-
-    def gather_points(self, features, indices):
-        out = unwritten(features, *features.shape[:2], indices.shape[1])
-        self.ext.gather_points_forward(features, indices, out, b=0, c=0, n=0, npoints=0)
-        return (out,)
-
-    def gather_points_backward(self, grad_output, indices, N):
-        grad = grad_output.new_zeros(*grad_output.shape[:2], N)
-        self.ext.gather_points_backward(grad_output, indices, grad, b=0, c=0, n=0, npoints=0)
-        return (grad,)
-
-    def stack_ball_query(self, new_xyz, new_cnt, xyz, cnt, max_radius, nsample):
-        idx = _integers(len(new_xyz), nsample)
-        numbers = {"max_radius": max_radius, "nsample": nsample}
-        self.ext.stack_ball_query_forward(new_xyz, new_cnt, xyz, cnt, idx, **numbers)
-        return (idx,)
-
-    def stack_group_points(self, features, features_cnt, indices, indices_cnt):
-        out = unwritten(features, len(indices), features.shape[1], indices.shape[1])
-        tensors = features, features_cnt, indices, indices_cnt, out
-        self.ext.stack_group_points_forward(*tensors, b=0, m=0, c=0, nsample=0)
-        return (out,)
-
-    def stack_group_points_backward(self, grad_output, indices, indices_cnt, features_cnt, N):
-        grad = grad_output.new_zeros(N, grad_output.shape[1])
-        tensors = grad_output, indices, indices_cnt, features_cnt, grad
-        self.ext.stack_group_points_backward(*tensors, b=0, c=0, m=0, n=0, nsample=0)
-        return (grad,)
-
-    def assign_score_withk(self, scores, points, centers, knn_idx):
-        out = scores.new_zeros(len(scores), points.shape[3], *scores.shape[1:3])
-        numbers = dict.fromkeys(("B", "N0", "N1", "M", "K", "O", "aggregate"), 0)
-        self.ext.assign_score_withk_forward(points, centers, scores, knn_idx, out, **numbers)
-        return (out,)
-
-    def knn(self, xyz, new_xyz, k):
-        (B, M, _), N = new_xyz.shape, xyz.shape[1]
-        dtype = torch.promote_types(xyz.dtype, torch.float32)
-        dist2, idx = torch.full((B, M, k), torch.nan, dtype=dtype), _integers(B, M, k)
-        self.ext.knn_forward(xyz, new_xyz, idx, dist2, b=B, n=N, m=M, nsample=k)
-        return dist2, idx
-
-    def three_nn(self, unknown, known):
-        dist2, idx = unwritten(unknown, *unknown.shape), _integers(*unknown.shape)
-        self.ext.three_nn_forward(unknown, known, dist2, idx, b=0, n=0, m=0)
-        return dist2, idx
-
-    def three_interpolate(self, features, indices, weights):
-        out = unwritten(features, *features.shape[:2], indices.shape[1])
-        self.ext.three_interpolate_forward(features, indices, weights, out, b=0, c=0, m=0, n=0)
-        return (out,)
-
-    def three_interpolate_backward(self, grad_output, indices, weights, M):
-        grad = unwritten(grad_output, *grad_output.shape[:2], M)
-        self.ext.three_interpolate_backward(grad_output, indices, weights, grad, b=0, c=0, n=0, m=0)
-        return (grad,)
-
-    def masked_im2col(self, feature, mask_h_idx, mask_w_idx, kernel, pad):
-        rows = feature.shape[1] * kernel[0] * kernel[1]
-        col = unwritten(feature, rows, len(mask_h_idx))
-        names = dict(zip(("kernel_h", "kernel_w", "pad_h", "pad_w"), (*kernel, *pad)))
-        self.ext.masked_im2col_forward(feature, mask_h_idx, mask_w_idx, col, **names)
-        return (col,)
-
-    def masked_col2im(self, col, mask_h_idx, mask_w_idx, size):
-        im = unwritten(col, 1, len(col), *size)
-        names = dict(zip(("height", "width", "channels"), (*size, len(col))))
-        self.ext.masked_col2im_forward(col, mask_h_idx, mask_w_idx, im, **names)
-        return (im,)
-
-    def dynamic_scatter(self, feats, coors, reduce):
-        return tuple(self.ext.dynamic_point_to_voxel_forward(feats, coors, reduce))
-
-    def dynamic_scatter_backward(self, grad, feats, voxel_feats, voxel_map, count, reduce):
-        out = unwritten(feats, *feats.shape)
-        arguments = (out, grad, feats, voxel_feats, voxel_map, count, reduce)
-        self.ext.dynamic_point_to_voxel_backward(*arguments)
-        return (out,)
 
     def voxelization(self, points, voxel_size, coors_range, max_points, max_voxels):
         voxels = unwritten(points, max_voxels, max_points, points.shape[1])
@@ -354,20 +298,6 @@ class Mmcv:
         arguments = (batch, out, *geometry, [0] * len(space), subm, False)
         get_pairs = getattr(self.ext, f"get_indice_pairs_{len(space)}d_forward")
         return tuple(get_pairs(indices, *arguments))
-
-    def assign_score_withk_backward(self, grad_output, scores, points, centers, knn_idx):
-        grads = [torch.zeros_like(each) for each in (points, centers, scores)]
-        tensors = grad_output, points, centers, scores, knn_idx, *grads
-        numbers = dict.fromkeys(("B", "N0", "N1", "M", "K", "O", "aggregate"), 0)
-        self.ext.assign_score_withk_backward(*tensors, **numbers)
-        return grads[2], *grads[:2]
-
-    def indice_maxpool(self, features, pairs, num, num_out):
-        return (self.ext.indice_maxpool_forward(features, pairs, num, num_out),)
-
-    def indice_maxpool_backward(self, features, features_out, output_grad, pairs, num):
-        arguments = features, features_out, output_grad, pairs, num
-        return (self.ext.indice_maxpool_backward(*arguments),)
 
     def indice_conv(self, features, filters, pairs, num, num_out, subm, layout):
         filters = as_array(filters, layout)
@@ -603,34 +533,25 @@ class OpenPcdet:
 class Pointnet2:
     """The functions of pointnet2_ops._ext, which return tensors."""
 
-    ext = mluop_omp.pointnet2
-
-    def gather_points(self, features, indices):
-        return (self.ext.gather_points(features, indices),)
-
-    def gather_points_backward(self, grad_output, indices, N):
-        return (self.ext.gather_points_grad(grad_output, indices, N),)
-
-    def three_nn(self, unknown, known):
-        return tuple(self.ext.three_nn(unknown, known))
-
-    def three_interpolate(self, features, indices, weights):
-        return (self.ext.three_interpolate(features, indices, weights),)
-
-    def three_interpolate_backward(self, grad_output, indices, weights, M):
-        return (self.ext.three_interpolate_grad(grad_output, indices, weights, M),)
-
-
-def _add(name: str, interface: Callable[[], Any]) -> None:
-    try:
-        functions = interface()
-    except ImportError:
-        return
-    INTERFACES[name] = {
-        operator: getattr(functions, operator)
-        for operator in cases.NAMES
-        if isinstance(getattr(functions, operator, None), types.MethodType)
+    library = mluop_omp.pointnet2
+    rows = {
+        "gather_points": Row("gather_points", "features indices"),
+        "gather_points_backward": Row("gather_points_grad", "grad_output indices N"),
+        "three_nn": Row("three_nn", "unknown known"),
+        "three_interpolate": Row("three_interpolate", "features indices weights"),
+        "three_interpolate_backward": Row(
+            "three_interpolate_grad", "grad_output indices weights M"
+        ),
     }
+
+
+def _functions(interface: Any) -> dict[str, Function]:
+    rows = getattr(interface, "rows", {}).items()
+    functions = {k: _of_row(k, row, getattr(interface.library, row.function)) for k, row in rows}
+    for name in cases.NAMES:
+        if isinstance(getattr(interface, name, None), types.MethodType):
+            functions[name] = getattr(interface, name)
+    return dict(sorted(functions.items()))
 
 
 for _name, _interface in {
@@ -645,4 +566,5 @@ for _name, _interface in {
     "OpenPCDet": OpenPcdet,
     "pointnet2_ops": Pointnet2,
 }.items():
-    _add(_name, _interface)
+    with contextlib.suppress(ImportError):
+        INTERFACES[_name] = _functions(_interface())
