@@ -60,7 +60,8 @@ class Row(NamedTuple):
     """A function of a library that computes an operator.
 
     tensors: what it takes first: arguments of the operator by their names, `name.method` for the
-        result of a method; 0, 1, ...: outputs of the operator that it writes; +0: that it adds to.
+        result of a method; 0, 1, ...: outputs of the operator that it writes; +0: that it adds to;
+        -: scratch memory, which is not used.
     numbers: of the operator's arguments by their names, what it takes by name. Other parameters
         are the operator's arguments of these names, or 0: sizes, which the tensors state.
     """
@@ -88,6 +89,8 @@ def _of_row(name: str, row: Row, function: Callable[..., Any]) -> Function:
         outputs = _outputs(name, arguments) if writes else []
 
         def value(word: str) -> Any:
+            if word == "-":
+                return arguments[0].new_empty(0)
             if word[-1].isdigit():
                 output = outputs[int(word[-1])]
                 return output.zero_() if word[0] == "+" else output
@@ -100,6 +103,16 @@ def _of_row(name: str, row: Row, function: Callable[..., Any]) -> Function:
         return tuple(outputs) if writes else _tuple(result)
 
     return call
+
+
+def _deformable(weight, stride, padding, dilation, groups, deformable_groups, **_):
+    pairs = {"kernel": weight.shape[2:], "stride": stride, "pad": padding, "dilation": dilation}
+    axes = {f"{key}_{axis}": size for key, pair in pairs.items() for axis, size in zip("hw", pair)}
+    return {**axes, "group": groups, "deformable_group": deformable_groups, "with_bias": True}
+
+
+def _samples(num_points, **_):
+    return {"m": num_points}
 
 
 def _mask(mask_size, psa_type, **_):
@@ -126,10 +139,17 @@ MMCV = {
     ),
     "ball_query": Row("ball_query_forward", "new_xyz xyz +0"),
     "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
+    "deform_conv2d": Row(
+        "modulated_deform_conv_forward", "input weight bias - offset mask 0 -", _deformable
+    ),
     "dynamic_scatter": Row("dynamic_point_to_voxel_forward", "feats coors reduce"),
     "dynamic_scatter_backward": Row(
         "dynamic_point_to_voxel_backward",
         "0 grad_voxel_feats feats voxel_feats point2voxel_map voxel_points_count reduce",
+    ),
+    "furthest_point_sample": Row("furthest_point_sampling_forward", "points - 0", _samples),
+    "furthest_point_sample_with_dist": Row(
+        "furthest_point_sampling_with_dist_forward", "distances - 0", _samples
     ),
     "gather_points": Row("gather_points_forward", "features indices 0"),
     "gather_points_backward": Row("gather_points_backward", "grad_output indices +0"),
@@ -137,7 +157,6 @@ MMCV = {
     "indice_maxpool_backward": Row(
         "indice_maxpool_backward", "features features_out output_grad pairs num"
     ),
-    "knn": Row("knn_forward", "xyz new_xyz 1 0", lambda k, **_: {"nsample": k}),
     "masked_col2im": Row(
         "masked_col2im_forward",
         "col mask_h_idx mask_w_idx 0",
@@ -151,6 +170,7 @@ MMCV = {
         ),
     ),
     "nms": Row("nms", "boxes scores"),
+    "nms_rotated": Row("nms_rotated", "boxes scores - boxes -"),
     "points_in_boxes_all": Row("points_in_boxes_all_forward", "boxes points 0"),
     "points_in_boxes_part": Row("points_in_boxes_part_forward", "boxes points 0"),
     "psamask": Row("psamask_forward", "input 0", _mask),
@@ -198,11 +218,6 @@ class Mmcv:
         self.ext.box_iou_rotated(boxes1, boxes2, ious, mode_flag=mode_flag, aligned=aligned)
         return (ious.view(shape),)
 
-    def nms_rotated(self, boxes, scores, iou_threshold):
-        none = torch.zeros(0, dtype=torch.int64)
-        arguments = (boxes, scores, none, boxes, none, iou_threshold, False)
-        return (self.ext.nms_rotated(*arguments),)
-
     def nms3d(self, boxes, scores, iou_threshold):
         return self._kept(self.ext.iou3d_nms3d_forward, boxes, scores, iou_threshold)
 
@@ -238,13 +253,6 @@ class Mmcv:
         self.ext.ms_deform_attn_backward(*arguments, *grads, im2col_step=64)
         return tuple(grads)
 
-    def deform_conv2d(self, image, offset, weight, mask, bias, *geometry):
-        output = unwritten(image, len(image), len(weight), *offset.shape[2:])
-        scratch, numbers = image.new_empty(0), self._deformable(weight.shape[2:], *geometry)
-        tensors = (image, weight, bias, scratch, offset, mask, output, scratch)
-        self.ext.modulated_deform_conv_forward(*tensors, **numbers)
-        return (output,)
-
     def deform_conv2d_backward_data(self, grad, image, offset, weight, mask, *geometry):
         return self._deform_conv_backward(grad, image, offset, weight, mask, *geometry)[:3]
 
@@ -256,31 +264,17 @@ class Mmcv:
         bias, scratch = grad.new_zeros(grad.shape[1]), image.new_empty(0)
         inputs = (image, weight, bias, scratch, offset, mask, scratch)
         gradients = [torch.zeros_like(each) for each in (image, weight, bias, offset, mask)]
-        numbers = self._deformable(weight.shape[2:], *geometry)
+        numbers = _deformable(weight, *geometry)
         self.ext.modulated_deform_conv_backward(*inputs, *gradients, grad, **numbers)
         of_image, of_weight, of_bias, of_offset, of_mask = gradients
         return of_image, of_offset, of_mask, of_weight, of_bias
 
-    @staticmethod
-    def _deformable(kernel, stride, padding, dilation, groups, parts):
-        pairs = {"kernel": kernel, "stride": stride, "pad": padding, "dilation": dilation}
-        axes = {
-            f"{key}_{axis}": size for key, pair in pairs.items() for axis, size in zip("hw", pair)
-        }
-        return {**axes, "group": groups, "deformable_group": parts, "with_bias": True}
-
-    def furthest_point_sample(self, points, num_points):
-        return self._sample(self.ext.furthest_point_sampling_forward, points, num_points)
-
-    def furthest_point_sample_with_dist(self, distances, num_points):
-        function = self.ext.furthest_point_sampling_with_dist_forward
-        return self._sample(function, distances, num_points)
-
-    def _sample(self, function, points, num_points):
-        B, N, _ = points.shape
-        temp, idx = torch.full((B, N), 1e10), _integers(B, num_points)
-        function(points, temp, idx, b=B, n=N, m=num_points)
-        return (idx,)
+    def knn(self, xyz, new_xyz, k):
+        (B, M, _), N = new_xyz.shape, xyz.shape[1]
+        dtype = torch.promote_types(xyz.dtype, torch.float32)
+        dist2, idx = unwritten(torch.empty(0, dtype=dtype), B, M, k), _integers(B, M, k)
+        self.ext.knn_forward(xyz, new_xyz, idx, dist2, b=B, n=N, m=M, nsample=k)
+        return dist2, idx
 
     def voxelization(self, points, voxel_size, coors_range, max_points, max_voxels):
         voxels = unwritten(points, max_voxels, max_points, points.shape[1])
@@ -408,12 +402,6 @@ class BevDepthInference:
         return (output,)
 
 
-def _cells_of_points(geom_xyz, voxel_num):
-    X, Y, Z = voxel_num
-    b, n, x, y, z = _in_range(geom_xyz, X, Y, Z)
-    return b, n, (b * Y + y) * X + x
-
-
 def _in_range(geom_xyz, X, Y, Z):
     x, y, z = geom_xyz.unbind(2)
     b, n = torch.where((x >= 0) & (x < X) & (y >= 0) & (y < Y) & (z >= 0) & (z < Z))
@@ -427,43 +415,25 @@ def _intervals(points):
 
 
 class BevDet:
-    """Intervals of a point each, of those in range. Features are pooled with depths of 1."""
+    """Intervals of a point each, of those that are not skipped, of one camera and depth."""
 
     def bev_pool(self, depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells):
         out = unwritten(features, num_cells, features.shape[1])
-        arguments = (depth, features, out, ranks_depth, ranks_feat, ranks_bev)
-        mluop_omp.bevdet.bev_pool_v2_forward(*arguments, *self._intervals_in_range(ranks_bev))
+        arguments = (depth[(None,) * 4], features[(None,) * 3], out)
+        ranks = (ranks_depth, ranks_feat, ranks_bev, *self._intervals_in_range(ranks_bev))
+        mluop_omp.bevdet.bev_pool_v2_forward(*arguments, *ranks)
         return (out,)
 
     def bev_pool_backward(self, grad_output, depth, features, *ranks):
-        grads = [unwritten(grad_output, *each.shape) for each in (depth, features)]
-        arguments = (grad_output, *grads, depth, features, *ranks)
+        tensors = depth[(None,) * 4], features[(None,) * 3]
+        grads = [unwritten(grad_output, *each.shape) for each in tensors]
+        arguments = (grad_output, *grads, *tensors, *ranks)
         mluop_omp.bevdet.bev_pool_v2_backward(*arguments, *self._intervals_in_range(ranks[2]))
-        return tuple(grads)
+        return grads[0].view(depth.shape), grads[1].view(features.shape)
 
     def _intervals_in_range(self, ranks_bev):
         (starts,) = torch.where(ranks_bev >= 0)
         return torch.ones_like(starts), starts
-
-    def voxel_pooling(self, geom_xyz, features, voxel_num):
-        (B, N, C), (X, Y, _) = features.shape, voxel_num
-        b, n, cell = _cells_of_points(geom_xyz, voxel_num)
-        rank, out = b * N + n, unwritten(features, B, 1, Y, X, C)
-        depth, feat = features.new_ones(B, 1, 1, 1, N), features.view(B, 1, 1, N, C)
-        ranks = (rank.int(), rank.int(), cell.int())
-        mluop_omp.bevdet.bev_pool_v2_forward(depth, feat, out, *ranks, *_intervals(len(n)))
-        return (out.view(B, Y, X, C),)
-
-    def voxel_pooling_backward(self, grad_output, pos_memo):
-        (B, Y, X, C), N = grad_output.shape, pos_memo.shape[1]
-        _, n, (batch, y, x) = _points_of_memo(pos_memo)
-        rank, cell = torch.where(pos_memo[..., 0] >= 0)[0] * N + n, (batch * Y + y) * X + x
-        depth, feat = grad_output.new_ones(B, 1, 1, 1, N), grad_output.new_zeros(B, 1, 1, N, C)
-        grads = unwritten(grad_output, *depth.shape), unwritten(grad_output, *feat.shape)
-        ranks = (rank.int(), rank.int(), cell.int())
-        arguments = (grad_output, *grads, depth, feat, *ranks, *_intervals(len(n)))
-        mluop_omp.bevdet.bev_pool_v2_backward(*arguments)
-        return (grads[1].view(B, N, C),)
 
 
 def _points_of_memo(pos_memo):

@@ -36,7 +36,9 @@ def compare(name, arguments):
 
 
 @pytest.mark.parametrize(
-    ("name", "variant"), [each for each in cases.VARIANTS if each[0] in cases.DIFFERENTIABLE]
+    ("name", "variant"),
+    [each for each in cases.VARIANTS if each[0] in cases.DIFFERENTIABLE],
+    ids=str,
 )
 def test_operator(name, variant):
     compare(name, cases.with_gradients(name, **variant))

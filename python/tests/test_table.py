@@ -26,6 +26,8 @@ REFUSED = (mluop_omp.MluOpError, TypeError)
 # As in "[mluOpVoxelPoolingForward] num_points is 0, expected at least 1".
 NAMES_AN_ARGUMENT = re.compile(r"^(\[\w+\] )?[\w.]+(\[[-\w:, ]*\]| dim \d)* (is|has)\b.*")
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 8e-3}
+# Definitions that do not compute in float64 copy, except those of distances and overlaps.
+ROUNDED = {"boxes_overlap_bev", "knn", "roi_align", "soft_nms", "three_nn"}
 Arguments = tuple[Any, ...]
 
 
@@ -71,7 +73,9 @@ def is_right(
     for output, each in zip(found, expected):
         value = numpy_of(output)
         assert value.shape == each.shape
-        np.testing.assert_allclose(value, each, rtol=tolerance, atol=tolerance)
+        is_copy = each.dtype != np.float64 and name not in ROUNDED
+        error = 0 if is_copy or each.dtype.kind != "f" else tolerance
+        np.testing.assert_allclose(value, each, rtol=error, atol=error)
     return True
 
 
@@ -177,6 +181,7 @@ def test_kinds(kind, interface, name, table):
 @pytest.mark.parametrize(
     ("interface", "name", "variant"),
     [(*cell, variant) for cell in CELLS for variant in variants(cell[1])[1:]],
+    ids=str,
 )
 def test_values_of_parameters(kind, interface, name, variant, table):
     right = is_right(interface, name, KINDS[kind](cases.arguments(name, **variant)))
