@@ -54,29 +54,33 @@ def ms_deform_attn_backward(
 
 
 def _copies(mask_size, H, W, psa_type):
-    """Returns the flat index in [A B, H, W] of each element that is copied, and in [H W, H, W]."""
-    a, b, h, w = np.indices((*mask_size, H, W)).reshape(4, -1)
-    y, x = h + a - (mask_size[0] - 1) // 2, w + b - (mask_size[1] - 1) // 2
-    elements = np.flatnonzero((y >= 0) & (y < H) & (x >= 0) & (x < W))
-    pixel, place = (h * W + w)[elements], (y * W + x)[elements]
-    rows, columns = (place, pixel) if psa_type == "collect" else (pixel, place)
-    return elements, rows * (H * W) + columns
+    """Yields the indices of each element of a mask in [N, A B, H, W], and of its places in
+    [N, H, W, H, W].
+    """
+    for element, (a, b) in enumerate(np.ndindex(*mask_size)):
+        down, right = a - (mask_size[0] - 1) // 2, b - (mask_size[1] - 1) // 2
+        h = np.arange(max(0, -down), min(H, H - down))[:, np.newaxis]
+        w = np.arange(max(0, -right), min(W, W - right))
+        pixel, place = (h, w), (h + down, w + right)
+        output = (*place, *pixel) if psa_type == "collect" else (*pixel, *place)
+        yield (slice(None), element, *pixel), (slice(None), *output)
 
 
 def psamask(input, mask_size, psa_type):
     N, _, H, W = input.shape
-    elements, places = _copies(mask_size, H, W, psa_type)
-    output = np.zeros((N, (H * W) ** 2), input.dtype)
-    output[:, places] = input.reshape(N, math.prod(input.shape[1:]))[:, elements]
+    output = np.zeros((N, H, W, H, W), input.dtype)
+    for element, place in _copies(mask_size, H, W, psa_type):
+        output[place] = input[element]
     return output.reshape(N, H * W, H, W)
 
 
 def psamask_backward(grad_output, mask_size, psa_type):
     N, _, H, W = grad_output.shape
-    elements, places = _copies(mask_size, H, W, psa_type)
-    grad = np.zeros((N, math.prod(mask_size) * H * W), grad_output.dtype)
-    grad[:, elements] = grad_output.reshape(N, (H * W) ** 2)[:, places]
-    return grad.reshape(N, math.prod(mask_size), H, W)
+    grad = np.zeros((N, math.prod(mask_size), H, W), grad_output.dtype)
+    grad_output = grad_output.reshape(N, H, W, H, W)
+    for element, place in _copies(mask_size, H, W, psa_type):
+        grad[element] = grad_output[place]
+    return grad
 
 
 def ms_deform_attn_arguments(random, B=2, M=2, D=3, L=2, Q=4, P=3):

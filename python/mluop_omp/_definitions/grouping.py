@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mluop_omp._definitions._indexing import counts_of_clouds, sum_columns, take_columns
+from mluop_omp._definitions._indexing import counts_of_clouds, sum_columns, sum_rows, take_columns
 
 
 def gather_points(features, indices):
@@ -16,21 +16,25 @@ def gather_points_backward(grad_output, indices, N):
 
 
 def _rows(indices, indices_batch_cnt, features_batch_cnt):
-    """Returns indices within clouds as rows of the features of all clouds, in a batch of one."""
+    """Returns indices within clouds as rows of the features of all clouds."""
     starts = np.cumsum(features_batch_cnt) - features_batch_cnt
-    return (indices + np.repeat(starts, indices_batch_cnt)[:, np.newaxis])[np.newaxis]
+    return indices + np.repeat(starts, indices_batch_cnt)[:, np.newaxis]
 
 
 def stack_group_points(features, features_batch_cnt, indices, indices_batch_cnt):
     rows = _rows(indices, indices_batch_cnt, features_batch_cnt)
-    groups = take_columns(features.T[np.newaxis], rows)[0]
-    return np.ascontiguousarray(groups.swapaxes(0, 1))
+    (M, S), C = indices.shape, features.shape[1]
+    if 0 in (M, S, C):  # The indices may have any value.
+        return np.zeros((M, C, S), features.dtype)
+    return np.ascontiguousarray(features[rows].transpose(0, 2, 1))
 
 
 def stack_group_points_backward(grad_output, indices, indices_batch_cnt, features_batch_cnt, N):
     rows = _rows(indices, indices_batch_cnt, features_batch_cnt)
-    grad_features = sum_columns(grad_output.swapaxes(0, 1)[np.newaxis], rows, N)[0]
-    return np.ascontiguousarray(grad_features.T)
+    C = grad_output.shape[1]
+    if grad_output.size == 0:
+        return np.zeros((N, C))
+    return sum_rows(grad_output.transpose(0, 2, 1).reshape(-1, C), rows.ravel(), N)
 
 
 def gather_points_arguments(random, B=2, C=4, N=6, M=9):
