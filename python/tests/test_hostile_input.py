@@ -12,9 +12,9 @@ import cases
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
+from test_properties import many_examples
 
 import mluop_omp
 from mluop_omp.torch import _operators
@@ -91,14 +91,7 @@ def test_tensors(name):
     valid = cases.arguments(name)
     function = getattr(torch.ops.mluop_omp, name)
 
-    @settings(
-        max_examples=200,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.data())
+    @many_examples(200)
     def run(data):
         arguments = list(valid)
         for position in data.draw(st.sets(st.integers(0, len(valid) - 1), min_size=1, max_size=2)):

@@ -11,6 +11,7 @@ from interfaces import INTERFACES
 from test_table import BY_ADDRESS, KINDS, is_right
 
 import mluop_omp
+from mluop_omp._self_test import variants
 
 FORMATS = ["contiguous", "transposed", "channels last", "strided", "expanded", "offset"]
 TYPES = ["contiguous", "float64", "float16", "bfloat16"]
@@ -20,23 +21,28 @@ def drawn_sizes(data, name, limit):
     return {extent: data.draw(st.integers(0, limit), extent) for extent in cases.extents(name)}
 
 
-def many_examples(function):
-    return settings(
-        max_examples=60,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )(given(st.data())(function))
+def many_examples(count=60):
+    def decorate(function):
+        decorator = settings(
+            max_examples=count,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        return decorator(given(st.data())(function))
+
+    return decorate
 
 
 @pytest.mark.parametrize(
     ("interface", "name"), [(i, name) for i, names in INTERFACES.items() for name in names]
 )
 def test_values(interface, name, table):
-    @many_examples
+    @many_examples()
     def run(data):
-        arguments = cases.arguments(name, **drawn_sizes(data, name, 7))
+        values = data.draw(st.sampled_from(variants(name)))
+        arguments = cases.arguments(name, **drawn_sizes(data, name, 7), **values)
         for kind in (data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(FORMATS))):
             arguments = KINDS[kind](arguments)
         operator = getattr(torch.ops.mluop_omp, name)
@@ -61,7 +67,7 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(name, table):
     positions = cases.DIFFERENTIABLE[name]
     operator = getattr(torch.ops.mluop_omp, name)
 
-    @many_examples
+    @many_examples()
     def run(data):
         # PyTorch does not take expanded tensors with a batch of tangents.
         kind = KINDS[data.draw(st.sampled_from(sorted(set(FORMATS) - {"expanded"})))]
