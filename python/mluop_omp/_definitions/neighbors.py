@@ -46,15 +46,9 @@ def ball_query(new_xyz, xyz, min_radius, max_radius, nsample):
 def stack_ball_query(new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, max_radius, nsample):
     out = np.zeros((len(new_xyz), nsample), np.int32)
     high = _square(max_radius, xyz.dtype)
-    clouds = (
-        np.split(rows, np.cumsum(counts)[:-1])
-        for rows, counts in (
-            (out, new_xyz_batch_cnt),
-            (new_xyz, new_xyz_batch_cnt),
-            (xyz, xyz_batch_cnt),
-        )
-    )
-    for samples, centers, points in zip(*clouds):
+    M, N = (np.cumsum(counts)[:-1] for counts in (new_xyz_batch_cnt, xyz_batch_cnt))
+    clouds = zip(np.split(out, M), np.split(new_xyz, M), np.split(xyz, N))
+    for samples, centers, points in clouds:
         for (_, rows), d2 in _blocks(centers[np.newaxis], points[np.newaxis]):
             members, found = first_members(d2 < high, nsample)
             samples[rows] = _repeat_first(members, found)

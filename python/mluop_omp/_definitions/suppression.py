@@ -43,32 +43,32 @@ def nms(boxes, scores, iou_threshold, offset):
 
 
 def nms_rotated(boxes, scores, iou_threshold):
-    return _kept(
-        boxes[:, :5], scores, iou_threshold, lambda a, b: box_iou_rotated(a, b, "iou", False)[0]
-    )
+    def ious_of(a, b):
+        return box_iou_rotated(a, b, "iou", False)[0]
+
+    return _kept(boxes[:, :5], scores, iou_threshold, ious_of)
 
 
-def _ious_of_areas(a, b, shared):
-    areas = a[:, 3] * a[:, 4] + b[:, 3] * b[:, 4]
-    return shared / np.fmax(areas - shared, shared.dtype.type(1e-8))
+def _kept_of_bev(boxes, scores, iou_threshold, shared_areas):
+    def ious_of(a, b):
+        areas, shared = a[:, 3] * a[:, 4] + b[:, 3] * b[:, 4], shared_areas(a, b)
+        return shared / np.fmax(areas - shared, shared.dtype.type(1e-8))
+
+    return _kept(boxes, scores, iou_threshold, ious_of)
 
 
 def nms3d(boxes, scores, iou_threshold):
-    def ious_of(a, b):
-        return _ious_of_areas(a, b, boxes_overlap_bev(a, b)[0])
+    return _kept_of_bev(boxes, scores, iou_threshold, lambda a, b: boxes_overlap_bev(a, b)[0])
 
-    return _kept(boxes, scores, iou_threshold, ious_of)
+
+def _shared_areas(a, b):
+    """Returns the areas that boxes share in the ground plane if their yaw is ignored."""
+    a, b = (np.stack((c[:, :2] - c[:, 3:5] / 2, c[:, :2] + c[:, 3:5] / 2)) for c in (a, b))
+    return np.maximum(np.minimum(a[1], b[1]) - np.maximum(a[0], b[0]), 0).prod(1)
 
 
 def nms3d_normal(boxes, scores, iou_threshold):
-    def ious_of(a, b):
-        low, high = (
-            [f(each[:, :2], each[:, 3:5] / 2) for each in (a, b)] for f in (np.subtract, np.add)
-        )
-        shared = np.maximum(np.minimum(*high) - np.maximum(*low), 0).prod(1)
-        return _ious_of_areas(a, b, shared)
-
-    return _kept(boxes, scores, iou_threshold, ious_of)
+    return _kept_of_bev(boxes, scores, iou_threshold, _shared_areas)
 
 
 def _weights(ious, method, iou_threshold, sigma):
