@@ -26,7 +26,7 @@ REFUSED = (mluop_omp.MluOpError, TypeError)
 # As in "[mluOpVoxelPoolingForward] num_points is 0, expected at least 1".
 NAMES_AN_ARGUMENT = re.compile(r"^(\[\w+\] )?[\w.]+(\[[-\w:, ]*\]| dim \d)* (is|has)\b.*")
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 8e-3}
-# Definitions that do not compute in float64 copy, except those of distances and overlaps.
+# These compute in the element type of the arguments. Others copy, or compute in float64.
 ROUNDED = {"boxes_overlap_bev", "knn", "roi_align", "soft_nms", "three_nn"}
 Arguments = tuple[Any, ...]
 
