@@ -4,7 +4,7 @@ A kernel allocates the outputs and calls a function of the library, with the arr
 
     _gather = function("mluOpOmpGatherPointsForward", "ppppppp")
 
-    @operator(definition=grouping.gather_points, derivative=..., precision=Precision.WIDEST)
+    @operator(grouping, derivative=Linear(features=...), precision=Precision.WIDEST)
     def gather_points(arrays: Arrays, features: Array, indices: Array) -> Array:
         '''The documentation of the functions on NumPy arrays and on tensors.'''
         ...
@@ -20,6 +20,7 @@ the arrays of PyTorch: `operators.gather_points(TORCH, features, indices)`.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import inspect
@@ -69,28 +70,28 @@ class Precision(enum.Enum):
     CONVOLUTION = enum.auto()  # the type of autocast, as PyTorch's convolutions
 
 
+@dataclasses.dataclass(eq=False)
 class Operator:
     """A declared operator. Called with the Arrays of the arguments first."""
 
-    def __init__(
-        self,
-        kernel: Callable[..., Any],
-        definition: Callable[..., Any],
-        derivative: Derivative | None,
-        precision: Precision,
-        channels_last: bool,
-        fake: Callable[..., Any] | None,
-    ) -> None:
-        self.name = kernel.__name__
-        self.kernel = kernel
-        self.definition = definition
-        self.derivative = derivative
-        self.precision = precision
-        self.channels_last = channels_last
-        self.fake = fake
-        signature = inspect.signature(kernel)
+    kernel: Callable[..., Any]
+    # A function of NumPy arrays with the same arguments, which computes float64.
+    definition: Callable[..., Any]
+    # None if all outputs are integers.
+    derivative: Derivative | None = None
+    precision: Precision = Precision.SINGLE
+    # It takes tensors in this memory format as well.
+    channels_last: bool = False
+    # As the kernel, for shapes that depend on more than the sizes of arguments.
+    fake: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.name = self.kernel.__name__
+        signature = inspect.signature(self.kernel)
         self.signature = signature.replace(parameters=list(signature.parameters.values())[1:])
-        self.doc = inspect.getdoc(kernel) or ""
+        self.doc = _with_errors(self.name, inspect.getdoc(self.kernel) or "")
+        if self.derivative is not None:
+            self.derivative.declare(self.name, list(self.signature.parameters))
 
     def __call__(self, arrays: Arrays, *arguments: Any) -> Any:
         try:
@@ -144,6 +145,22 @@ class Operator:
         return sum(each.startswith("Array") for each in annotations)
 
 
+def _with_errors(name: str, doc: str) -> str:
+    """Returns the documentation with the error that every operator raises.
+
+    A gradient without a section of errors has those of its operator.
+    """
+    text, source, rest = doc.partition("\n\nSource:")
+    forward, backward, _ = name.partition("_backward")
+    if "\n\nRaises:\n" in text:
+        text = f"{text.rstrip('.')}; a shape or dtype differs from the list above."
+    elif backward:
+        text += f"\n\nRaises:\n    MluOpError: as `{forward}`."
+    else:
+        text += "\n\nRaises:\n    MluOpError: a shape or dtype differs from the list above."
+    return text + source + rest
+
+
 def _literal(default: Any) -> str:
     if isinstance(default, str):
         return f'"{default}"'
@@ -175,34 +192,28 @@ def all_operators() -> list[Operator]:
 
 
 def operator(
-    *,
-    definition: Callable[..., Any],
-    derivative: Derivative | None = None,
-    precision: Precision = Precision.SINGLE,
-    channels_last: bool = False,
-    fake: Callable[..., Any] | None = None,
+    definitions: types.ModuleType, **declaration: Any
 ) -> Callable[[Callable[Concatenate[Arrays, Parameters], Result]], Callable[Parameters, Result]]:
     """Declares the decorated kernel as an operator.
 
-    definition: a function of NumPy arrays with the same arguments, which computes float64.
-    derivative: None if all outputs are integers.
-    channels_last: it takes tensors in this memory format as well.
-    fake: as the kernel, for shapes that depend on more than the sizes of arguments.
+    definitions: the module with the definition, a function of the same name.
+    declaration: the fields of Operator.
     """
 
     def declare(
         kernel: Callable[Concatenate[Arrays, Parameters], Result],
     ) -> Callable[Parameters, Result]:
-        declared = Operator(kernel, definition, derivative, precision, channels_last, fake)
+        declared = Operator(kernel, getattr(definitions, kernel.__name__), **declaration)
         setattr(operators, declared.name, declared)
 
         @functools.wraps(kernel)
         def on_numpy(*arguments: Any, **named: Any) -> Any:
             try:
-                return declared.kernel(NUMPY, *arguments, **named)
+                return kernel(NUMPY, *arguments, **named)
             except MluOpError as error:
                 return declared.in_float64(error, NUMPY, *arguments, **named)
 
+        on_numpy.__doc__ = declared.doc
         on_numpy.__module__ = "mluop_omp"
         on_numpy.__signature__ = declared.signature
         return on_numpy

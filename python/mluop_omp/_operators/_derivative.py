@@ -7,56 +7,143 @@ derivatives themselves, so that derivatives of any order follow.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
 
-from mluop_omp._operators._torch import ops, torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 
-class Derivative(NamedTuple):
-    # save(ctx, inputs, outputs) keeps what backward(ctx, grad) needs. It returns the gradients of
-    # the inputs; `ctx.needs` tells which are required.
-    save: Callable[..., None]
-    backward: Callable[..., tuple[Tensor | None, ...]]
-    # jvp(inputs, tangents, outputs) returns the tangent of the first output. The tangents of some
-    # inputs are None.
-    jvp: Callable[..., Tensor]
+class Derivative:
+    """The derivative of an operator.
+
+    gradients(needs, grad, *kept) returns the gradients of the first inputs; the others have none.
+        `needs` tells which inputs require a gradient.
+    jvp(inputs, tangents, outputs) returns the tangent of the first output. The tangents of some
+        inputs are None.
+    keep(inputs, outputs) returns what is kept for `gradients`: the inputs, unless it is given.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        gradients: Callable[..., Sequence[Tensor | None]],
+        jvp: Callable[..., Tensor],
+        keep: Callable[[tuple, Any], Sequence[Any]] | None = None,
+    ) -> None:
+        self.gradients = gradients
+        self.jvp = jvp
+        self.keep = keep or (lambda inputs, outputs: inputs)
+
+    def declare(self, name: str, inputs: list[str]) -> None:
+        """Receives the name of the operator and the names of its inputs."""
+        self.name = name
+
+    def save(self, ctx: Any, inputs: tuple, outputs: Any) -> None:
+        if isinstance(outputs, tuple):
+            ctx.mark_non_differentiable(*outputs[1:])
+        kept = self.keep(inputs, outputs)
+        are_tensors = [isinstance(each, torch.Tensor) for each in kept]
+        ctx.save_for_backward(*[each for each, is_one in zip(kept, are_tensors) if is_one])
+        ctx.kept = [None if is_one else (each,) for each, is_one in zip(kept, are_tensors)]
+
+    def backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        tensors = iter(ctx.saved_tensors)
+        kept = [next(tensors) if each is None else each[0] for each in ctx.kept]
+        gradients = self.gradients(ctx.needs, grad, *kept)
+        return (*gradients, *[None] * (len(ctx.needs) - len(gradients)))
 
 
-def no_derivative(name: str) -> Derivative:
-    """Returns the derivative of an operator on real numbers that has none."""
+class Linear(Derivative):
+    """The derivative of an operator that is linear in each of the named inputs.
 
-    def refuse(*_: Any) -> Any:
-        raise NotImplementedError(f"mluop_omp::{name} has no gradient")
+    Each has a function of the gradient and of what is kept, which returns its gradient. Kept are
+    the inputs, but the shape in place of the only input in which an operator is linear.
 
-    return Derivative(lambda *_: None, refuse, refuse)
+    tangent(tangent, *kept) returns the tangent of an operator that is linear in one input once its
+        further outputs are known. The operator itself computes the tangents of others.
+    """
+
+    def __init__(
+        self,
+        keep: Callable[[tuple, Any], Sequence[Any]] | None = None,
+        tangent: Callable[..., Tensor] | None = None,
+        **transposed: Callable[..., Tensor],
+    ) -> None:
+        super().__init__(self._gradients, self._jvp, keep or self._inputs)
+        self._tangent = tangent
+        self._transposed = transposed
+
+    def declare(self, name: str, inputs: list[str]) -> None:
+        super().declare(name, inputs)
+        self._positions = [inputs.index(each) for each in self._transposed]
+
+    def _inputs(self, inputs: tuple, outputs: Any) -> Sequence[Any]:
+        if len(self._positions) > 1:
+            return inputs
+        (position,) = self._positions
+        return (*inputs[:position], inputs[position].shape, *inputs[position + 1 :])
+
+    def _gradients(self, needs: Sequence[bool], grad: Tensor, *kept: Any) -> list[Tensor | None]:
+        gradients: list[Tensor | None] = [None] * len(needs)
+        for position, transposed in zip(self._positions, self._transposed.values()):
+            if needs[position]:
+                gradients[position] = transposed(grad, *kept)
+        return gradients
+
+    def _jvp(self, inputs: tuple, tangents: tuple, outputs: Any) -> Tensor:
+        if self._tangent is None:
+            return total(linear_terms(self.name, inputs, tangents, self._positions), outputs)
+        (tangent,) = (tangents[position] for position in self._positions)
+        if tangent is None:
+            return torch.zeros_like(_first(outputs))
+        return self._tangent(tangent, *self.keep(inputs, outputs))
 
 
-def linear_in(name: str, *positions: int) -> Callable[..., Tensor]:
-    """Returns the jvp of an operator that is linear in each of these inputs."""
+class NoDerivative(Derivative):
+    """The derivative of an operator on real numbers that has none."""
 
-    def jvp(inputs: tuple, tangents: tuple, outputs: Any) -> Tensor:
-        terms = [
-            _first(
-                getattr(ops, name)(*inputs[:position], tangents[position], *inputs[position + 1 :])
-            )
-            for position in positions
-            if tangents[position] is not None
-        ]
-        return torch.stack(terms).sum(0) if len(terms) > 1 else terms[0]
+    def __init__(self) -> None:
+        super().__init__(self._refuse, self._refuse)
 
-    return jvp
+    def save(self, ctx: Any, inputs: tuple, outputs: Any) -> None:
+        pass
+
+    def backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return self._refuse()
+
+    def _refuse(self, *_: Any) -> Any:
+        raise NotImplementedError(f"mluop_omp::{self.name} has no gradient")
+
+
+def linear_terms(
+    name: str, inputs: tuple, tangents: tuple, positions: Sequence[int]
+) -> list[Tensor]:
+    """Returns the terms of the tangent of an operator that is linear in each of these inputs."""
+    return [
+        _first(getattr(ops, name)(*inputs[:position], tangents[position], *inputs[position + 1 :]))
+        for position in positions
+        if tangents[position] is not None
+    ]
+
+
+def total(terms: list[Tensor], outputs: Any) -> Tensor:
+    """Returns the sum of the terms of a tangent."""
+    if not terms:
+        return torch.zeros_like(_first(outputs))
+    return torch.stack(terms).sum(0) if len(terms) > 1 else terms[0]
 
 
 def _first(output: Any) -> Tensor:
     return output[0] if isinstance(output, tuple) else output
 
 
-def save_inputs(ctx: Any, inputs: tuple, output: Any) -> None:
-    ctx.save_for_backward(*[each for each in inputs if isinstance(each, torch.Tensor)])
+def differentiable(name: str, formula: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns the results of an operator that has no derivative.
+
+    If they may be differentiated, a formula of PyTorch's operators computes them.
+    """
+    return (formula if torch.is_grad_enabled() else getattr(ops, name))(*arguments)
 
 
 def in_float32(formula: Callable[..., Any]) -> Callable[..., Any]:

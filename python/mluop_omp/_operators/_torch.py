@@ -18,9 +18,11 @@ class _Lazy:
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor as Tensor
 
     ops: Any
 else:
     torch = _Lazy(lambda: importlib.import_module("torch"))
+    Tensor = Any
     # The operators of PyTorch's dispatcher.
     ops = _Lazy(lambda: torch.ops.mluop_omp)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from mluop_omp._arrays import NHWC, Arrays, Tensor, enumerator, extent
+from mluop_omp._arrays import NHWC, Arrays, enumerator, extent
 from mluop_omp._definitions import attention as definitions
 from mluop_omp._library import function
+from mluop_omp._operators._bilinear import corners
 from mluop_omp._operators._declaration import Array, Pair, Precision, operator
-from mluop_omp._operators._derivative import Derivative, linear_in, no_derivative, save_inputs
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import ops, torch
-
-if TYPE_CHECKING:
-    import torch as pytorch
+from mluop_omp._operators._derivative import (
+    Derivative,
+    Linear,
+    NoDerivative,
+    differentiable,
+    linear_terms,
+    total,
+)
+from mluop_omp._operators._tensors import require_sizes
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = ["ms_deform_attn", "ms_deform_attn_backward", "psamask", "psamask_backward"]
 
@@ -30,7 +35,7 @@ _INPUTS = (
 
 def _inputs(
     arrays: Arrays, value: Any, shapes: Any, starts: Any, locations: Any, weights: Any
-) -> tuple[Tensor, ...]:
+) -> tuple[tuple[Any, int], ...]:
     return (
         arrays.tensor("value", value, "B K M D"),
         arrays.tensor("spatial_shapes", shapes, "L 2"),
@@ -40,93 +45,66 @@ def _inputs(
     )
 
 
-class _Samples(NamedTuple):
-    """The samples [B, Q, M, S] of ms_deform_attn, by operators of PyTorch."""
-
-    index: tuple[pytorch.Tensor, ...]  # of the keys of the four pixels, [4, B, Q, M, S]
-    weight: pytorch.Tensor  # of these pixels; 0 outside of the level
-    along_x: pytorch.Tensor  # the derivatives of the weights with respect to the location
-    along_y: pytorch.Tensor
-
-
 def _samples(
-    value: pytorch.Tensor, shapes: pytorch.Tensor, starts: pytorch.Tensor, locations: pytorch.Tensor
-) -> _Samples:
+    value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor
+) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor]:
+    """Returns the pixels around the samples of ms_deform_attn, by operators of PyTorch:
+
+    the index of their keys in value, their weights, 0 outside of the level, and the derivatives of
+    the weights with respect to x and y of the location. All are [4, B, Q, M, S].
+    """
     P = locations.shape[4]
     height, width, start = (
         each.repeat_interleave(P).long() for each in (*shapes.unbind(1), starts)
     )
     x, y = locations.flatten(3, 4).unbind(4)
-    x, y = x * width - 0.5, y * height - 0.5
-    used = (x > -1) & (y > -1) & (x < width) & (y < height)
-    x, y = torch.where(used, x, 0), torch.where(used, y, 0)
-    left, top = x.detach().floor(), y.detach().floor()
-    right, below = x - left, y - top
-    keys, weights, along_x, along_y = [], [], [], []
-    for row, column in itertools.product((0, 1), (0, 1)):
-        at_y, at_x = top.long() + row, left.long() + column
-        inside = used & (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
-        keys.append(torch.where(inside, start + at_y * width + at_x, 0))
-        of_y, of_x = below if row else 1 - below, right if column else 1 - right
-        weights.append(torch.where(inside, of_y * of_x, 0))
-        along_x.append(torch.where(inside, of_y * width * (1 if column else -1), 0))
-        along_y.append(torch.where(inside, of_x * height * (1 if row else -1), 0))
+    pixels = []
+    for corner in corners(y * height - 0.5, x * width - 0.5, height, width):
+        along_y, along_x = corner.slopes
+        found = start + corner.index, corner.weight, along_x * width, along_y * height
+        pixels.append([torch.where(corner.exists, each, 0) for each in found])
+    keys, weights, along_x, along_y = map(torch.stack, zip(*pixels))
     B, _, M, _ = value.shape
     batch = torch.arange(B, device=value.device).view(1, B, 1, 1, 1)
     head = torch.arange(M, device=value.device).view(1, 1, 1, M, 1)
-    stacked = (torch.stack(each) for each in (weights, along_x, along_y))
-    return _Samples((batch, torch.stack(keys), head), *stacked)
+    return (batch, keys, head), weights, along_x, along_y
 
 
-def _differentiable_backward(
-    grad: pytorch.Tensor,
-    value: pytorch.Tensor,
-    shapes: pytorch.Tensor,
-    starts: pytorch.Tensor,
-    locations: pytorch.Tensor,
-    weights: pytorch.Tensor,
-) -> tuple[pytorch.Tensor, ...]:
+def _formula(
+    grad: Tensor, value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor, weights: Tensor
+) -> tuple[Tensor, ...]:
     """Returns the result of ms_deform_attn_backward, by operators of PyTorch."""
     if value.numel() == 0 or weights.numel() == 0:
         return torch.zeros_like(value), torch.zeros_like(locations), torch.zeros_like(weights)
-    samples, attention = _samples(value, shapes, starts, locations), weights.flatten(3)
-    product = (value[samples.index] * grad.unsqueeze(3)).sum(-1)
-    of_weights = (samples.weight * product).sum(0).view(weights.shape)
-    slopes = samples.along_x, samples.along_y
+    index, of_pixels, *slopes = _samples(value, shapes, starts, locations)
+    attention = weights.flatten(3)
+    product = (value[index] * grad.unsqueeze(3)).sum(-1)
+    of_weights = (of_pixels * product).sum(0).view(weights.shape)
     of_locations = torch.stack([attention * (each * product).sum(0) for each in slopes], -1)
-    terms = (samples.weight * attention).unsqueeze(-1) * grad.unsqueeze(3)
-    of_value = torch.zeros_like(value).index_put(samples.index, terms, accumulate=True)
+    terms = (of_pixels * attention).unsqueeze(-1) * grad.unsqueeze(3)
+    of_value = torch.zeros_like(value).index_put(index, terms, accumulate=True)
     return of_value, of_locations.view(locations.shape), of_weights
 
 
-def _backward(ctx: Any, grad: pytorch.Tensor) -> tuple:
-    # The gradients have no derivatives of their own: derivatives of higher order are PyTorch's.
-    is_differentiated = torch.is_grad_enabled()
-    backward = _differentiable_backward if is_differentiated else ops.ms_deform_attn_backward
-    of_value, of_locations, of_weights = backward(grad, *ctx.saved_tensors)
-    return of_value, None, None, of_locations, of_weights
+def _gradients(needs: Any, *arguments: Tensor) -> tuple[Tensor | None, ...]:
+    of_value, *others = differentiable("ms_deform_attn_backward", _formula, *arguments)
+    return of_value, None, None, *others
 
 
-def _jvp(inputs: tuple, tangents: tuple, output: pytorch.Tensor) -> pytorch.Tensor:
-    value, shapes, starts, locations, weights = inputs
-    of_value, _, _, of_locations, of_weights = tangents
-    terms = []
-    if of_value is not None:
-        terms.append(ops.ms_deform_attn(of_value, shapes, starts, locations, weights))
-    if of_weights is not None:
-        terms.append(ops.ms_deform_attn(value, shapes, starts, locations, of_weights))
-    if of_locations is not None and value.numel() and weights.numel():
-        samples, attention = _samples(value, shapes, starts, locations), weights.flatten(3)
+def _jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    value, *_, weights = inputs
+    terms = linear_terms("ms_deform_attn", inputs, tangents, (0, 4))
+    if tangents[3] is not None and value.numel() and weights.numel():
+        index, _, along_x, along_y = _samples(*inputs[:4])
+        attention = weights.flatten(3)
         # Unlike flatten, reshape has a rule for the batched tangents of gradcheck.
-        x, y = (each.reshape(attention.shape) for each in of_locations.unbind(5))
-        factor = attention * (samples.along_x * x + samples.along_y * y)
-        terms.append((factor.unsqueeze(-1) * value[samples.index]).sum((0, 4)))
-    return torch.stack(terms).sum(0) if terms else torch.zeros_like(output)
+        x, y = (each.reshape(attention.shape) for each in tangents[3].unbind(5))
+        factor = attention * (along_x * x + along_y * y)
+        terms.append((factor.unsqueeze(-1) * value[index]).sum((0, 4)))
+    return total(terms, output)
 
 
-@operator(
-    definition=definitions.ms_deform_attn, derivative=Derivative(save_inputs, _backward, _jvp)
-)
+@operator(definitions, derivative=Derivative(_gradients, _jvp))
 def ms_deform_attn(
     arrays: Arrays,
     value: Array,
@@ -154,7 +132,7 @@ def ms_deform_attn(
         empty if B, Q, M or D is 0, which the C API refuses. mmcv returns [B, Q, M D].
 
     Raises:
-        MluOpError: a level has keys outside of value; a shape or dtype differs from the list above.
+        MluOpError: a level has keys outside of value.
 
     Source: mluOpMsDeformAttnForward; arXiv:2010.04159; mmcv MultiScaleDeformableAttention.
     """
@@ -163,18 +141,14 @@ def ms_deform_attn(
     (B, _, M, D), Q = inputs[0][0].shape, inputs[3][0].shape[1]
     output, *output_tensor = arrays.output("output", (B, Q, M, D), value)
     if output_tensor[0].is_empty:
-        descriptors = (*(desc for desc, _ in inputs), output_tensor[0])
-        require_sizes(f"{_INPUTS}, output B Q M D", *descriptors)
+        require_sizes(f"{_INPUTS}, output B Q M D", *inputs, output_tensor)
         return output
     with arrays.handle() as own:
         own.call(_attend, *itertools.chain(*inputs), _IM2COL_STEP, *output_tensor)
     return output
 
 
-@operator(
-    definition=definitions.ms_deform_attn_backward,
-    derivative=no_derivative("ms_deform_attn_backward"),
-)
+@operator(definitions, derivative=NoDerivative())
 def ms_deform_attn_backward(
     arrays: Arrays,
     grad_output: Array,
@@ -198,7 +172,7 @@ def ms_deform_attn_backward(
         grad_attention_weights: [B, Q, M, L, P]; 0 for samples that are not used.
 
     Raises:
-        MluOpError: a level has keys outside of value; a shape or dtype differs from the list above.
+        MluOpError: a level has keys outside of value.
 
     Source: mluOpMsDeformAttnBackward; mmcv MultiScaleDeformableAttention.
     """
@@ -212,14 +186,16 @@ def ms_deform_attn_backward(
     of_weights, *weights_tensor = arrays.output(
         "grad_attention_weights", inputs[4][0].shape, grad_output
     )
-    gradients = of_value, of_locations, of_weights
-    tensors = value_tensor, locations_tensor, weights_tensor
+    gradients, tensors = (
+        (of_value, of_locations, of_weights),
+        (value_tensor, locations_tensor, weights_tensor),
+    )
     if grad[0].is_empty:
         declaration = (
             f"{_INPUTS}, grad_output B Q M D, grad_value B K M D, "
             "grad_sampling_locations B Q M L P 2, grad_attention_weights B Q M L P"
         )
-        require_sizes(declaration, *(desc for desc, _ in (*inputs, grad, *tensors)))
+        require_sizes(declaration, *inputs, grad, *tensors)
         for each in gradients:
             arrays.fill(each, 0)
         return gradients
@@ -234,18 +210,6 @@ def ms_deform_attn_backward(
 PSA_TYPES = {"collect": 0, "distribute": 1}
 _psamask = function("mluOpPsamaskForward", "pippiipp")
 _psamask_backward = function("mluOpPsamaskBackward", "pippiipp")
-
-
-def _save_numbers(ctx: Any, inputs: tuple, output: pytorch.Tensor) -> None:
-    _, *ctx.numbers = inputs
-
-
-def _psamask_gradient(ctx: Any, grad: pytorch.Tensor) -> tuple:
-    return ops.psamask_backward(grad, *ctx.numbers), None, None
-
-
-def _psamask_backward_gradient(ctx: Any, grad: pytorch.Tensor) -> tuple:
-    return ops.psamask(grad, *ctx.numbers), None, None
 
 
 def _move(arrays: Arrays, move: Any, name: str, array: Any, *arguments: Any) -> Any:
@@ -263,8 +227,8 @@ def _move(arrays: Arrays, move: Any, name: str, array: Any, *arguments: Any) -> 
 
 
 @operator(
-    definition=definitions.psamask,
-    derivative=Derivative(_save_numbers, _psamask_gradient, linear_in("psamask", 0)),
+    definitions,
+    derivative=Linear(input=lambda grad, _, *numbers: ops.psamask_backward(grad, *numbers)),
     precision=Precision.WIDEST,
     channels_last=True,
 )
@@ -278,7 +242,8 @@ def psamask(arrays: Arrays, input: Array, mask_size: Pair, psa_type: str = "coll
 
     Args:
         input: float16, bfloat16, float32 or float64 [N, mask_size[0] * mask_size[1], H, W]. Tensors
-            in the memory format channels_last are taken as they are.
+            in the memory format channels_last are taken as they are. Messages of errors number the
+            dimensions as N, H, W, C, the order of the library.
         mask_size: height and width of a mask. A mask of odd size is centered on its pixel; one of
             even size extends one pixel further down and to the right.
         psa_type: "collect" or "distribute".
@@ -287,8 +252,7 @@ def psamask(arrays: Arrays, input: Array, mask_size: Pair, psa_type: str = "coll
         [N, H * W, H, W] of the dtype of input: copies, exact.
 
     Raises:
-        MluOpError: psa_type is another word; a size is negative; a shape or dtype differs from the
-            list above. Messages number the dimensions as N, H, W, C, the order of the library.
+        MluOpError: psa_type is another word; a size is negative.
 
     Source: mluOpPsamaskForward; PSANet, ECCV 2018; mmcv psa_mask.
     """
@@ -296,10 +260,8 @@ def psamask(arrays: Arrays, input: Array, mask_size: Pair, psa_type: str = "coll
 
 
 @operator(
-    definition=definitions.psamask_backward,
-    derivative=Derivative(
-        _save_numbers, _psamask_backward_gradient, linear_in("psamask_backward", 0)
-    ),
+    definitions,
+    derivative=Linear(grad_output=lambda grad, _, *numbers: ops.psamask(grad, *numbers)),
     precision=Precision.WIDEST,
     channels_last=True,
 )
@@ -315,9 +277,6 @@ def psamask_backward(
     Returns:
         [N, mask_size[0] * mask_size[1], H, W] of the dtype of grad_output: copies, exact; 0 for
             mask elements that belong to no pixel.
-
-    Raises:
-        MluOpError: as `psamask`.
 
     Source: mluOpPsamaskBackward; PSANet, ECCV 2018; mmcv psa_mask.
     """

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mluop_omp._arrays import Arrays, Tensor, extent, int32, int32s, size
+from mluop_omp._arrays import Arrays, extent, int32, int32s, size
 from mluop_omp._definitions import bev_pools as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, Precision, Triple, operator
 from mluop_omp._operators._derivative import (
     Derivative,
+    Linear,
+    NoDerivative,
+    differentiable,
     in_float32,
-    linear_in,
-    no_derivative,
-    save_inputs,
+    linear_terms,
     sum_by_index,
+    total,
 )
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import ops, torch
+from mluop_omp._operators._tensors import output_of, require_sizes
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = ["bev_pool", "bev_pool_backward", "voxel_pooling", "voxel_pooling_backward"]
 
@@ -30,34 +33,14 @@ _bev_pool = function("mluOpOmpBevPoolForward", "ppppppppppppp")
 _bev_pool_backward = function("mluOpOmpBevPoolBackward", "ppppppppppppppppp")
 
 
-class _VoxelPooling:
-    """The derivatives of voxel_pooling, which is linear, and of its transpose."""
-
-    @staticmethod
-    def save(ctx: Any, inputs: tuple, output: tuple) -> None:
-        ctx.save_for_backward(output[1])
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple:
-        return None, ops.voxel_pooling_backward(grad, *ctx.saved_tensors), None
-
-    @staticmethod
-    def save_transposed(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
-        grad, pos_memo = inputs
-        ctx.shape = grad.shape
-        ctx.save_for_backward(pos_memo)
-
-    @staticmethod
-    def backward_transposed(ctx: Any, grad: torch.Tensor) -> tuple:
-        (pos_memo,) = ctx.saved_tensors
-        batch, y, x = pos_memo.flatten(0, 1).unbind(1)
-        B, Y, X, C = ctx.shape
-        # One batch of one row: pos_memo may name any batch.
-        cell = torch.where(batch < 0, -1, (batch * Y + y) * X + x)
-        geom_xyz = torch.nn.functional.pad(cell.view(1, -1, 1), (0, 2))
-        rows = grad.reshape(1, len(batch), C)
-        pooled, _ = ops.voxel_pooling(geom_xyz, rows, (B * Y * X, 1, 1))
-        return pooled.view(ctx.shape), None
+def _sums_of_points(grad: Tensor, shape: Sequence[int], pos_memo: Tensor) -> Tensor:
+    batch, y, x = pos_memo.flatten(0, 1).unbind(1)
+    B, Y, X, C = shape
+    # One batch of one row: pos_memo may name any batch.
+    cell = torch.where(batch < 0, -1, (batch * Y + y) * X + x)
+    geom_xyz = torch.nn.functional.pad(cell.view(1, -1, 1), (0, 2))
+    pooled, _ = ops.voxel_pooling(geom_xyz, grad.reshape(1, len(batch), C), (B * Y * X, 1, 1))
+    return pooled.view(shape)
 
 
 def _shapes(arrays: Arrays, geom_xyz: Any, features: Any, voxel_num: Any) -> tuple[Any, Any]:
@@ -68,9 +51,10 @@ def _shapes(arrays: Arrays, geom_xyz: Any, features: Any, voxel_num: Any) -> tup
 
 
 @operator(
-    definition=definitions.voxel_pooling,
-    derivative=Derivative(
-        _VoxelPooling.save, _VoxelPooling.backward, linear_in("voxel_pooling", 1)
+    definitions,
+    derivative=Linear(
+        features=lambda grad, pos_memo: ops.voxel_pooling_backward(grad, pos_memo),
+        keep=lambda inputs, outputs: outputs[1:],
     ),
     precision=Precision.WIDEST,
     fake=_shapes,
@@ -96,22 +80,21 @@ def voxel_pooling(
         pos_memo: int32 [B, N, 3], ``(b, y, x)`` of a point in range, else ``(-1, -1, -1)``.
 
     Raises:
-        MluOpError: a shape or dtype differs from the list above; there are 2**31 points or cells;
-            with the device algorithm, a tensor has 2**31 elements.
+        MluOpError: there are 2**31 points or cells; with the device algorithm, a tensor has 2**31
+            elements.
 
     Source: mluOpVoxelPoolingForward; BEVDepth, arXiv:2206.10092.
     """
-    geom_xyz_desc, geom_xyz_data = arrays.tensor("geom_xyz", geom_xyz, "B N 3")
-    features_desc, features_data = arrays.tensor("features", features, "B N C")
-    B, N, C = features_desc.shape
+    geom_xyz_tensor = arrays.tensor("geom_xyz", geom_xyz, "B N 3")
+    features_tensor = arrays.tensor("features", features, "B N C")
+    B, N, C = features_tensor[0].shape
     X, Y, Z = int32s("voxel_num", voxel_num, 3)
-    shape = (B, extent(Y), extent(X), C)
-    output, *output_tensor = arrays.output("output", shape, features)
+    output, *output_tensor = arrays.output("output", (B, extent(Y), extent(X), C), features)
     pos_memo, *memo_tensor = arrays.output("pos_memo", (B, N, 3))
-    if min(X, Y, Z) >= 0 and (features_desc.is_empty or 0 in (X, Y, Z)):
+    tensors = geom_xyz_tensor, features_tensor, output_tensor, memo_tensor
+    if min(X, Y, Z) >= 0 and (features_tensor[0].is_empty or 0 in (X, Y, Z)):
         declaration = f"geom_xyz: B N 3, features B N C, output B {Y} {X} C, pos_memo: B N 3"
-        descriptors = geom_xyz_desc, features_desc, output_tensor[0], memo_tensor[0]
-        require_sizes(declaration, *descriptors)
+        require_sizes(declaration, *tensors)
         arrays.fill(output, 0)
         # The cells of points do not depend on the channels.
         memo = arrays.to_numpy("pos_memo", pos_memo)
@@ -121,21 +104,12 @@ def voxel_pooling(
     with arrays.handle() as own:
         own.call(
             *(_voxel_pooling, int32("B", B), int32("N", N), int32("C", C), X, Y, Z),
-            *(geom_xyz_desc, geom_xyz_data, features_desc, features_data),
-            *(*output_tensor, *memo_tensor),
+            *itertools.chain(*tensors),
         )
     return output, pos_memo
 
 
-@operator(
-    definition=definitions.voxel_pooling_backward,
-    derivative=Derivative(
-        _VoxelPooling.save_transposed,
-        _VoxelPooling.backward_transposed,
-        linear_in("voxel_pooling_backward", 0),
-    ),
-    precision=Precision.WIDEST,
-)
+@operator(definitions, derivative=Linear(grad_output=_sums_of_points), precision=Precision.WIDEST)
 def voxel_pooling_backward(arrays: Arrays, grad_output: Array, pos_memo: Array) -> Array:
     """Returns the gradient of the features of `voxel_pooling`: the gradient of a point's cell, or 0
     for a point outside the grid.
@@ -152,21 +126,16 @@ def voxel_pooling_backward(arrays: Arrays, grad_output: Array, pos_memo: Array) 
 
     Source: mluOpOmpVoxelPoolingBackward; BEVDepth, arXiv:2206.10092.
     """
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B Y X C")
-    memo_desc, memo_data = arrays.tensor("pos_memo", pos_memo, "B N 3")
-    shape = (*memo_desc.shape[:2], grad_desc.shape[3])
-    grad_features, *features_tensor = arrays.output("grad_features", shape, grad_output)
-    with arrays.handle() as own:
-        own.call(
-            *(_voxel_pooling_backward, grad_desc, grad_data, memo_desc, memo_data),
-            *features_tensor,
-        )
-    return grad_features
+    grad_tensor = arrays.tensor("grad_output", grad_output, "B Y X C")
+    memo_tensor = arrays.tensor("pos_memo", pos_memo, "B N 3")
+    shape = (*memo_tensor[0].shape[:2], grad_tensor[0].shape[3])
+    inputs = (*grad_tensor, *memo_tensor)
+    return output_of(arrays, _voxel_pooling_backward, inputs, "grad_features", shape, grad_output)
 
 
 def _pooled_points(
     arrays: Arrays, depth: Any, features: Any, ranks_depth: Any, ranks_feat: Any, ranks_bev: Any
-) -> tuple[Tensor, ...]:
+) -> tuple[tuple[Any, int], ...]:
     return (
         arrays.tensor("depth", depth, "D"),
         arrays.tensor("features", features, "F C"),
@@ -176,14 +145,10 @@ def _pooled_points(
     )
 
 
-def _with_row_of_zeros(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.pad(tensor, (0, 0) * (tensor.dim() - 1) + (0, 1))
-
-
 @in_float32
-def _differentiable_bev_pool_backward(
-    grad: torch.Tensor, depth: torch.Tensor, features: torch.Tensor, *ranks: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _bev_pool_formula(
+    grad: Tensor, depth: Tensor, features: Tensor, *ranks: Tensor
+) -> tuple[Tensor, Tensor]:
     """Returns the result of bev_pool_backward, by operators of PyTorch."""
     # Points that are skipped have the index of a last row of zeros.
     is_used, tensors = ranks[2] >= 0, (depth, features, grad)
@@ -191,7 +156,8 @@ def _differentiable_bev_pool_backward(
         torch.where(is_used, rank, len(each)).long() for rank, each in zip(ranks, tensors)
     )
     depths, rows, grads = (
-        _with_row_of_zeros(each)[index] for each, index in zip(tensors, (element, row, cell))
+        torch.cat((each, each.new_zeros(1, *each.shape[1:])))[index]
+        for each, index in zip(tensors, (element, row, cell))
     )
     return (
         sum_by_index((grads * rows).sum(1), element, len(depth) + 1)[:-1],
@@ -199,19 +165,22 @@ def _differentiable_bev_pool_backward(
     )
 
 
-def _gradients_of_bev_pool(ctx: Any, grad: torch.Tensor) -> tuple:
-    depth, features, *ranks = ctx.saved_tensors
+def _bev_pool_gradients(
+    needs: Sequence[bool], grad: Tensor, depth: Tensor, features: Tensor, *ranks: Any
+) -> tuple[Tensor, Tensor]:
     if grad.numel() == 0:  # The ranks may have any value.
-        return torch.zeros_like(depth), torch.zeros_like(features), None, None, None, None
-    # bev_pool_backward has no derivative: PyTorch differentiates for higher orders.
-    is_differentiated = torch.is_grad_enabled()
-    backward = _differentiable_bev_pool_backward if is_differentiated else ops.bev_pool_backward
-    return (*backward(grad, depth, features, *ranks), None, None, None, None)
+        return torch.zeros_like(depth), torch.zeros_like(features)
+    arguments = grad, depth, features, *ranks[:3]
+    return differentiable("bev_pool_backward", _bev_pool_formula, *arguments)
+
+
+def _bev_pool_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    return total(linear_terms("bev_pool", inputs, tangents, (0, 1)), output)
 
 
 @operator(
-    definition=definitions.bev_pool,
-    derivative=Derivative(save_inputs, _gradients_of_bev_pool, linear_in("bev_pool", 0, 1)),
+    definitions,
+    derivative=Derivative(_bev_pool_gradients, _bev_pool_jvp),
     precision=Precision.WIDEST,
 )
 def bev_pool(
@@ -242,24 +211,17 @@ def bev_pool(
         once.
 
     Raises:
-        MluOpError: a rank is outside the range above; num_cells is negative; a shape or dtype
-            differs from the list above; P, F or num_cells is 2**31 or more.
+        MluOpError: a rank is outside the range above; num_cells is negative; P, F or num_cells is
+            2**31 or more.
 
     Source: mluOpOmpBevPoolForward; BEVPoolv2, arXiv:2211.17111; BEVDet bev_pool_v2.
     """
     inputs = _pooled_points(arrays, depth, features, ranks_depth, ranks_feat, ranks_bev)
     shape = (size("num_cells", num_cells), inputs[1][0].shape[1])
-    output, *output_tensor = arrays.output("output", shape, features)
-    with arrays.handle() as own:
-        own.call(_bev_pool, *itertools.chain(*inputs), *output_tensor)
-    return output
+    return output_of(arrays, _bev_pool, itertools.chain(*inputs), "output", shape, features)
 
 
-@operator(
-    definition=definitions.bev_pool_backward,
-    derivative=no_derivative("bev_pool_backward"),
-    precision=Precision.WIDEST,
-)
+@operator(definitions, derivative=NoDerivative(), precision=Precision.WIDEST)
 def bev_pool_backward(
     arrays: Arrays,
     grad_output: Array,
@@ -279,19 +241,15 @@ def bev_pool_backward(
     Returns:
         Gradients of the shapes of depth and features.
 
-    Raises:
-        MluOpError: as `bev_pool`.
-
     Source: mluOpOmpBevPoolBackward; BEVPoolv2, arXiv:2211.17111; BEVDet bev_pool_v2.
     """
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "M C")
+    grad_tensor = arrays.tensor("grad_output", grad_output, "M C")
     inputs = _pooled_points(arrays, depth, features, ranks_depth, ranks_feat, ranks_bev)
-    shapes = inputs[0][0].shape, inputs[1][0].shape
-    grad_depth, *depth_tensor = arrays.output("grad_depth", shapes[0], grad_output)
-    grad_features, *features_tensor = arrays.output("grad_features", shapes[1], grad_output)
+    grad_depth, *depth_tensor = arrays.output("grad_depth", inputs[0][0].shape, grad_output)
+    grad_features, *features_tensor = arrays.output(
+        "grad_features", inputs[1][0].shape, grad_output
+    )
+    tensors = grad_tensor, *inputs, depth_tensor, features_tensor
     with arrays.handle() as own:
-        own.call(
-            *(_bev_pool_backward, grad_desc, grad_data, *itertools.chain(*inputs)),
-            *(*depth_tensor, *features_tensor),
-        )
+        own.call(_bev_pool_backward, *itertools.chain(*tensors))
     return grad_depth, grad_features

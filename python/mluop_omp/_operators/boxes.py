@@ -7,7 +7,8 @@ from mluop_omp._definitions import boxes as definitions
 from mluop_omp._definitions import points_in_boxes as definitions_of_points
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, operator
-from mluop_omp._operators._derivative import no_derivative
+from mluop_omp._operators._derivative import NoDerivative
+from mluop_omp._operators._tensors import output_of
 
 __all__ = [
     "box_iou_rotated",
@@ -26,7 +27,7 @@ _points_in_boxes_part = function("mluOpOmpPointsInBoxesPart", "ppppppp")
 _points_in_boxes_all = function("mluOpOmpPointsInBoxesAll", "ppppppp")
 
 
-@operator(definition=definitions.box_iou_rotated, derivative=no_derivative("box_iou_rotated"))
+@operator(definitions, derivative=NoDerivative())
 def box_iou_rotated(
     arrays: Arrays, boxes1: Array, boxes2: Array, mode: str = "iou", aligned: bool = False
 ) -> Array:
@@ -52,22 +53,20 @@ def box_iou_rotated(
             of a box is NaN; else 0 if another number of a box is NaN or infinite.
 
     Raises:
-        MluOpError: mode is another word; aligned, N and M differ; a shape or dtype differs from the
-            list above.
+        MluOpError: mode is another word; aligned, N and M differ.
 
     Source: mluOpBoxIouRotated; arXiv:1703.01086; mmcv box_iou_rotated.
     """
-    boxes1_desc, boxes1_data = arrays.tensor("boxes1", boxes1, "N 5")
-    boxes2_desc, boxes2_data = arrays.tensor("boxes2", boxes2, "M 5")
-    N, M, code = boxes1_desc.shape[0], boxes2_desc.shape[0], enumerator("mode", mode, MODES)
-    ious, desc, data = arrays.output("ious", (N,) if aligned else (N, M), boxes1)
-    boxes = boxes1_desc, boxes1_data, boxes2_desc, boxes2_data
-    with arrays.handle() as own:
-        own.call(_box_iou_rotated, code, bool(aligned), *boxes, desc, data)
-    return ious
+    boxes1_tensor = arrays.tensor("boxes1", boxes1, "N 5")
+    boxes2_tensor = arrays.tensor("boxes2", boxes2, "M 5")
+    N, M = boxes1_tensor[0].shape[0], boxes2_tensor[0].shape[0]
+    code = enumerator("mode", mode, MODES)
+    shape = (N,) if aligned else (N, M)
+    inputs = (code, bool(aligned), *boxes1_tensor, *boxes2_tensor)
+    return output_of(arrays, _box_iou_rotated, inputs, "ious", shape, boxes1)
 
 
-@operator(definition=definitions.boxes_overlap_bev, derivative=no_derivative("boxes_overlap_bev"))
+@operator(definitions, derivative=NoDerivative())
 def boxes_overlap_bev(arrays: Arrays, boxes_a: Array, boxes_b: Array) -> Array:
     """Returns the area that each pair of 3-D boxes shares in the ground plane (iou3d of mmcv).
 
@@ -87,24 +86,16 @@ def boxes_overlap_bev(arrays: Arrays, boxes_a: Array, boxes_b: Array) -> Array:
             of threads; 0 if x, y, dx, dy or yaw of a box is NaN or infinite, or dx or dy not
             positive.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpOmpBoxesOverlapBev; PointRCNN, arXiv:1812.04244; mmcv boxes_overlap_bev.
     """
-    boxes_a_desc, boxes_a_data = arrays.tensor("boxes_a", boxes_a, "N 7")
-    boxes_b_desc, boxes_b_data = arrays.tensor("boxes_b", boxes_b, "M 7")
-    shape = (boxes_a_desc.shape[0], boxes_b_desc.shape[0])
-    overlaps, *overlaps_tensor = arrays.output("overlaps", shape, boxes_a)
-    with arrays.handle() as own:
-        own.call(
-            *(_boxes_overlap_bev, boxes_a_desc, boxes_a_data, boxes_b_desc, boxes_b_data),
-            *overlaps_tensor,
-        )
-    return overlaps
+    boxes_a_tensor = arrays.tensor("boxes_a", boxes_a, "N 7")
+    boxes_b_tensor = arrays.tensor("boxes_b", boxes_b, "M 7")
+    shape = (boxes_a_tensor[0].shape[0], boxes_b_tensor[0].shape[0])
+    inputs = (*boxes_a_tensor, *boxes_b_tensor)
+    return output_of(arrays, _boxes_overlap_bev, inputs, "overlaps", shape, boxes_a)
 
 
-@operator(definition=definitions_of_points.points_in_boxes)
+@operator(definitions_of_points)
 def points_in_boxes(arrays: Arrays, points: Array, boxes: Array) -> Array:
     """Finds the first box that contains each point, as MLU-OPS does.
 
@@ -121,22 +112,18 @@ def points_in_boxes(arrays: Arrays, points: Array, boxes: Array) -> Array:
         int32 [B, M], the lowest index of the boxes that contain the point, or -1. A coordinate z of
             NaN counts as inside, x or y of NaN as outside.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpPointsInBoxes. `points_in_boxes_part` has the rule of mmcv.
     """
     points_tensor = arrays.tensor("points", points, "B M 3")
-    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "B T 7")
-    indices, *indices_tensor = arrays.output("points_indices", points_tensor[0].shape[:2])
-    with arrays.handle() as own:
-        own.call(_points_in_boxes, *points_tensor, boxes_desc, boxes_data, *indices_tensor)
-    if boxes_desc.is_empty:  # The library leaves the output.
+    boxes_tensor = arrays.tensor("boxes", boxes, "B T 7")
+    inputs, shape = (*points_tensor, *boxes_tensor), points_tensor[0].shape[:2]
+    indices = output_of(arrays, _points_in_boxes, inputs, "points_indices", shape)
+    if boxes_tensor[0].is_empty:  # The library leaves the output.
         arrays.fill(indices, -1)
     return indices
 
 
-@operator(definition=definitions_of_points.points_in_boxes_part)
+@operator(definitions_of_points)
 def points_in_boxes_part(arrays: Arrays, points: Array, boxes: Array) -> Array:
     """Finds the first box that contains each point, as mmcv does.
 
@@ -150,20 +137,15 @@ def points_in_boxes_part(arrays: Arrays, points: Array, boxes: Array) -> Array:
     Returns:
         int32 [B, M], the lowest index of the boxes that contain the point, or -1.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpOmpPointsInBoxesPart; mmcv points_in_boxes_part.
     """
     points_tensor = arrays.tensor("points", points, "B M 3")
     boxes_tensor = arrays.tensor("boxes", boxes, "B T 7")
-    indices, *indices_tensor = arrays.output("indices", points_tensor[0].shape[:2])
-    with arrays.handle() as own:
-        own.call(_points_in_boxes_part, *boxes_tensor, *points_tensor, *indices_tensor)
-    return indices
+    inputs, shape = (*boxes_tensor, *points_tensor), points_tensor[0].shape[:2]
+    return output_of(arrays, _points_in_boxes_part, inputs, "indices", shape)
 
 
-@operator(definition=definitions_of_points.points_in_boxes_all)
+@operator(definitions_of_points)
 def points_in_boxes_all(arrays: Arrays, points: Array, boxes: Array) -> Array:
     """Finds all boxes that contain each point, as mmcv does: by the rule of `points_in_boxes_part`.
 
@@ -174,15 +156,10 @@ def points_in_boxes_all(arrays: Arrays, points: Array, boxes: Array) -> Array:
     Returns:
         int32 [B, M, T]: 1 if the box contains the point, else 0.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpOmpPointsInBoxesAll; mmcv points_in_boxes_all, points_in_boxes_cpu.
     """
     points_tensor = arrays.tensor("points", points, "B M 3")
     boxes_tensor = arrays.tensor("boxes", boxes, "B T 7")
     shape = (*points_tensor[0].shape[:2], boxes_tensor[0].shape[1])
-    is_inside, *is_inside_tensor = arrays.output("is_inside", shape)
-    with arrays.handle() as own:
-        own.call(_points_in_boxes_all, *boxes_tensor, *points_tensor, *is_inside_tensor)
-    return is_inside
+    inputs = (*boxes_tensor, *points_tensor)
+    return output_of(arrays, _points_in_boxes_all, inputs, "is_inside", shape)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Sequence
+from typing import Any, Callable
 
 from mluop_omp._arrays import Arrays
 from mluop_omp._definitions import losses as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, operator
-from mluop_omp._operators._derivative import Derivative, in_float32, no_derivative, sum_by_index
-from mluop_omp._operators._torch import ops, torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from mluop_omp._operators._derivative import (
+    Derivative,
+    NoDerivative,
+    differentiable,
+    in_float32,
+    sum_by_index,
+    total,
+)
+from mluop_omp._operators._tensors import output_of
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = ["sigmoid_focal_loss", "sigmoid_focal_loss_backward"]
 
@@ -32,20 +38,18 @@ def _compute(
     gamma: float,
     alpha: float,
 ) -> Any:
-    input_desc, input_data = arrays.tensor("input", input, "N C")
-    output, *output_tensor = arrays.output(output_name, input_desc.shape, input)
-    weights = (None, None) if weight is None else arrays.tensor("weight", weight, "C")
-    with arrays.handle() as own:
-        own.call(
-            *(function, _HIGH_PRECISION, _REDUCTION_NONE, input_desc, input_data),
-            *arrays.tensor("target", target, "N"),
-            *(*weights, float(alpha), float(gamma), *output_tensor),
-        )
-    return output
+    input_tensor = arrays.tensor("input", input, "N C")
+    inputs = (
+        *(_HIGH_PRECISION, _REDUCTION_NONE, *input_tensor),
+        *arrays.tensor("target", target, "N"),
+        *((None, None) if weight is None else arrays.tensor("weight", weight, "C")),
+        *(float(alpha), float(gamma)),
+    )
+    return output_of(arrays, function, inputs, output_name, input_tensor[0].shape, input)
 
 
 @in_float32
-def _differentiable_backward(
+def _slopes(
     input: Tensor, target: Tensor, weight: Tensor | None, gamma: float, alpha: float
 ) -> Tensor:
     """Returns the result of sigmoid_focal_loss_backward, by operators of PyTorch."""
@@ -68,40 +72,32 @@ def _weights_of_rows(weight: Tensor, target: Tensor, background: float) -> Tenso
     return torch.where(has_class, rows, background).unsqueeze(1)
 
 
-def _save(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    *tensors, ctx.gamma, ctx.alpha = inputs
-    ctx.save_for_backward(*tensors)
-
-
-def _backward(ctx: Any, grad: Tensor) -> tuple:
-    input, target, weight = ctx.saved_tensors
+def _gradients(
+    needs: Sequence[bool], grad: Tensor, input: Tensor, target: Tensor, weight: Any, *numbers: float
+) -> tuple[Tensor | None, ...]:
     grad_input = grad_weight = None
-    if ctx.needs[0]:
-        # The derivative has no derivatives of its own: derivatives of higher order are PyTorch's.
-        is_differentiated = torch.is_grad_enabled()
-        backward = (
-            _differentiable_backward if is_differentiated else ops.sigmoid_focal_loss_backward
-        )
-        grad_input = grad * backward(input, target, weight, ctx.gamma, ctx.alpha)
-    if ctx.needs[2]:
-        losses = ops.sigmoid_focal_loss(input, target, None, ctx.gamma, ctx.alpha)
+    if needs[0]:
+        arguments = input, target, weight, *numbers
+        grad_input = grad * differentiable("sigmoid_focal_loss_backward", _slopes, *arguments)
+    if needs[2]:
+        losses = ops.sigmoid_focal_loss(input, target, None, *numbers)
         classes = torch.where((target >= 0) & (target < len(weight)), target, len(weight))
         grad_weight = sum_by_index((grad * losses).sum(1), classes, len(weight) + 1)[:-1]
-    return grad_input, None, grad_weight, None, None
+    return grad_input, None, grad_weight
 
 
 def _jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
     input, target, weight, *numbers = inputs
     terms = []
     if tangents[0] is not None:
-        terms.append(tangents[0] * _differentiable_backward(input, target, weight, *numbers))
+        terms.append(tangents[0] * _slopes(input, target, weight, *numbers))
     if tangents[2] is not None:
         losses = ops.sigmoid_focal_loss(input, target, None, *numbers)
         terms.append(losses * _weights_of_rows(tangents[2], target, 0))
-    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+    return total(terms, output)
 
 
-@operator(definition=definitions.sigmoid_focal_loss, derivative=Derivative(_save, _backward, _jvp))
+@operator(definitions, derivative=Derivative(_gradients, _jvp))
 def sigmoid_focal_loss(
     arrays: Arrays,
     input: Array,
@@ -133,17 +129,14 @@ def sigmoid_focal_loss(
         mmcv's kernels, which also round 1 + exp(-input), reach this value from 16.64 on.
 
     Raises:
-        MluOpError: gamma is negative; a shape or dtype differs from the list above.
+        MluOpError: gamma is negative.
 
     Source: mluOpFocalLossSigmoidForward; arXiv:1708.02002; mmcv sigmoid_focal_loss.
     """
     return _compute(_loss, "output", arrays, input, target, weight, gamma, alpha)
 
 
-@operator(
-    definition=definitions.sigmoid_focal_loss_backward,
-    derivative=no_derivative("sigmoid_focal_loss_backward"),
-)
+@operator(definitions, derivative=NoDerivative())
 def sigmoid_focal_loss_backward(
     arrays: Arrays,
     input: Array,
@@ -167,7 +160,7 @@ def sigmoid_focal_loss_backward(
         ``w (1 - alpha) p^gamma (p - gamma (1 - p) log(1 - p))``.
 
     Raises:
-        MluOpError: gamma is out of range; a shape or dtype differs from the list above.
+        MluOpError: gamma is out of range.
 
     Source: mluOpFocalLossSigmoidBackward; mmcv sigmoid_focal_loss.
     """

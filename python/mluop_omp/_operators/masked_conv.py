@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mluop_omp._arrays import NCHW, Arrays, extent
 from mluop_omp._definitions import masked_conv as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, Pair, Precision, operator
-from mluop_omp._operators._derivative import Derivative, linear_in, sum_by_index
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from mluop_omp._operators._derivative import Linear, sum_by_index
+from mluop_omp._operators._tensors import require_sizes
+from mluop_omp._operators._torch import Tensor, torch
 
 __all__ = ["masked_col2im", "masked_im2col"]
 
@@ -23,48 +20,32 @@ _query_col2im = function("mluOpGetMaskedCol2imForwardWorkspaceSize", "pppppp")
 _col2im = function("mluOpMaskedCol2imForward", "pppppppsppp")
 
 
-def _save_windows(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    feature, mask_h, mask_w, ctx.kernel, ctx.pad = inputs
-    ctx.size = feature.shape[1:]
-    ctx.save_for_backward(mask_h, mask_w)
-
-
-def _backward_of_windows(ctx: Any, grad: Tensor) -> tuple:
-    mask_h, mask_w = ctx.saved_tensors
-    C, H, W = ctx.size
-    (kernel_h, kernel_w), (pad_h, pad_w) = ctx.kernel, ctx.pad
+def _windows_to_pixels(
+    grad: Tensor, shape: Any, mask_h: Tensor, mask_w: Tensor, kernel: Pair, pad: Pair
+) -> Tensor:
+    (_, C, H, W), (kernel_h, kernel_w), (pad_h, pad_w) = shape, kernel, pad
     h = mask_h.long() - pad_h + torch.arange(kernel_h).view(-1, 1, 1)
     w = mask_w.long() - pad_w + torch.arange(kernel_w).view(1, -1, 1)
     inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
     # The last column collects what is outside.
     pixel = torch.where(inside, h * W + w, H * W).flatten()
     sums = sum_by_index(grad.reshape(C, len(pixel)).t(), pixel, H * W + 1)
-    return sums[:-1].t().reshape(1, C, H, W), None, None, None, None
+    return sums[:-1].t().reshape(shape)
 
 
-def _save_masks(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    _, mask_h, mask_w, ctx.size = inputs
-    ctx.save_for_backward(mask_h, mask_w)
-
-
-def _backward_of_pixels(ctx: Any, grad: Tensor) -> tuple:
-    mask_h, mask_w = (mask.long() for mask in ctx.saved_tensors)
-    H, W = ctx.size
+def _pixels_to_columns(grad: Tensor, _: Any, mask_h: Tensor, mask_w: Tensor, size: Pair) -> Tensor:
     if grad.numel() == 0:  # The masks may have any value.
-        return grad.new_zeros(grad.shape[1], len(mask_h)), None, None, None
+        return grad.new_zeros(grad.shape[1], len(mask_h))
+    H, W = size
+    mask_h, mask_w = mask_h.long(), mask_w.long()
     pixel = mask_h * W + mask_w
     # If masks are equal, the last determines the pixel.
     number = torch.arange(pixel.shape[0])
     last = number.new_full((H * W,), -1).scatter_reduce(0, pixel, number, "amax")
-    grad_col = grad.reshape(grad.shape[1], -1)[:, pixel] * (last[pixel] == number)
-    return grad_col, None, None, None
+    return grad.reshape(grad.shape[1], -1)[:, pixel] * (last[pixel] == number)
 
 
-@operator(
-    definition=definitions.masked_im2col,
-    derivative=Derivative(_save_windows, _backward_of_windows, linear_in("masked_im2col", 0)),
-    precision=Precision.WIDEST,
-)
+@operator(definitions, derivative=Linear(feature=_windows_to_pixels), precision=Precision.WIDEST)
 def masked_im2col(
     arrays: Arrays,
     feature: Array,
@@ -89,7 +70,7 @@ def masked_im2col(
         [C * kernel_h * kernel_w, masks] of the dtype of feature.
 
     Raises:
-        MluOpError: the kernel is negative; a shape or dtype differs from the list above.
+        MluOpError: the kernel is negative.
 
     Source: mluOpMaskedIm2colForward; mmcv MaskedConv2d.
     """
@@ -97,14 +78,13 @@ def masked_im2col(
     h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx, "masks")
     w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
     kernel_h, kernel_w = arrays.int32s("kernel", kernel, 2)
-    pad_h, pad_w = arrays.int32s("pad", pad, 2)
+    pads = arrays.int32s("pad", pad, 2)
     rows = feature_desc.shape[1] * extent(kernel_h) * extent(kernel_w)
-    shape = (rows, *h_desc.shape)
-    col, col_desc, col_data = arrays.output("data_col", shape, feature)
+    col, col_desc, col_data = arrays.output("data_col", (rows, *h_desc.shape), feature)
     if (feature_desc.is_empty or col_desc.is_empty) and min(kernel_h, kernel_w) >= 0:
         declaration = "feature 1 C H W, mask_h_idx: masks, mask_w_idx: masks, data_col"
         descriptors = feature_desc, h_desc, w_desc, col_desc
-        require_sizes(f"{declaration} {rows} masks", *descriptors)
+        require_sizes(f"{declaration} {rows} masks", *((each, 0) for each in descriptors))
         arrays.fill(col, 0)
         return col
     with arrays.handle() as own:
@@ -113,16 +93,12 @@ def masked_im2col(
         )
         own.call(
             *(_im2col, feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
-            *(kernel_h, kernel_w, pad_h, pad_w, *workspace, col_desc, col_data),
+            *(kernel_h, kernel_w, *pads, *workspace, col_desc, col_data),
         )
     return col
 
 
-@operator(
-    definition=definitions.masked_col2im,
-    derivative=Derivative(_save_masks, _backward_of_pixels, linear_in("masked_col2im", 0)),
-    precision=Precision.WIDEST,
-)
+@operator(definitions, derivative=Linear(col=_pixels_to_columns), precision=Precision.WIDEST)
 def masked_col2im(
     arrays: Arrays, col: Array, mask_h_idx: Array, mask_w_idx: Array, size: Pair
 ) -> Array:
@@ -150,15 +126,12 @@ def masked_col2im(
     im, im_desc, im_data = arrays.output("im", shape, col, layout=NCHW)
     # A pixel of an image without pixels does not exist.
     if im_desc.is_empty and col_desc.is_empty and min(height, width) >= 0:
-        declaration = "col C masks, mask_h_idx: masks, mask_w_idx: masks, im 1 C"
-        require_sizes(f"{declaration} {height} {width}", col_desc, h_desc, w_desc, im_desc)
+        declaration = f"col C masks, mask_h_idx: masks, mask_w_idx: masks, im 1 C {height} {width}"
+        descriptors = col_desc, h_desc, w_desc, im_desc
+        require_sizes(declaration, *((each, 0) for each in descriptors))
         return im
     with arrays.handle() as own:
-        workspace, size_of_workspace = own.workspace(
-            _query_col2im, col_desc, h_desc, w_desc, im_desc
-        )
-        own.call(
-            *(_col2im, col_desc, col_data, h_desc, h_data, w_desc, w_data),
-            *(size_of_workspace, workspace, im_desc, im_data),
-        )
+        workspace, workspace_size = own.workspace(_query_col2im, col_desc, h_desc, w_desc, im_desc)
+        inputs = (col_desc, col_data, h_desc, h_data, w_desc, w_data)
+        own.call(_col2im, *inputs, workspace_size, workspace, im_desc, im_data)
     return im

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from mluop_omp._arrays import Arrays, extent, int32
 from mluop_omp._definitions import neighbors as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, operator
 from mluop_omp._operators._derivative import Derivative, in_float32
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import torch
+from mluop_omp._operators._tensors import output_of, require_sizes
+from mluop_omp._operators._torch import Tensor, torch
 
 __all__ = ["ball_query", "knn", "stack_ball_query", "three_nn"]
 
@@ -23,7 +22,7 @@ _knn = function("mluOpOmpKnn", "pipppppspppp")
 _knn_size = function("mluOpOmpGetKnnWorkspaceSize", "pippp")
 
 
-@operator(definition=definitions.ball_query)
+@operator(definitions)
 def ball_query(
     arrays: Arrays, new_xyz: Array, xyz: Array, min_radius: float, max_radius: float, nsample: int
 ) -> Array:
@@ -49,25 +48,22 @@ def ball_query(
 
     Source: mluOpBallQuery; PointNet++, arXiv:1706.02413; mmcv ball_query.
     """
-    new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "B M 3")
-    B, M, _ = new_xyz_desc.shape
+    new_xyz_tensor = arrays.tensor("new_xyz", new_xyz, "B M 3")
+    B, M, _ = new_xyz_tensor[0].shape
     nsample = int32("nsample", nsample)
-    xyz_desc, xyz_data = arrays.tensor("xyz", xyz, "B N 3")
+    xyz_tensor = arrays.tensor("xyz", xyz, "B N 3")
     idx, *idx_tensor = arrays.zeros_output("idx", (B, M, extent(nsample)))
-    if new_xyz_desc.is_empty and min(nsample, min_radius, max_radius) >= 0:
+    if new_xyz_tensor[0].is_empty and min(nsample, min_radius, max_radius) >= 0:
         declaration = f"new_xyz B M 3, xyz B N 3, idx: B M {nsample}"
-        require_sizes(declaration, new_xyz_desc, xyz_desc, idx_tensor[0])
+        require_sizes(declaration, new_xyz_tensor, xyz_tensor, idx_tensor)
         return idx
+    numbers = float(min_radius), float(max_radius), nsample
     with arrays.handle() as own:
-        own.call(
-            *(_ball_query, new_xyz_desc, new_xyz_data, xyz_desc, xyz_data),
-            *(float(min_radius), float(max_radius), nsample),
-            *idx_tensor,
-        )
+        own.call(_ball_query, *new_xyz_tensor, *xyz_tensor, *numbers, *idx_tensor)
     return idx
 
 
-@operator(definition=definitions.stack_ball_query)
+@operator(definitions)
 def stack_ball_query(
     arrays: Arrays,
     new_xyz: Array,
@@ -101,54 +97,48 @@ def stack_ball_query(
 
     Source: mluOpOmpStackBallQuery; PV-RCNN, arXiv:1912.13192; mmcv ball_query with counts.
     """
-    new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "M 3")
+    new_xyz_tensor = arrays.tensor("new_xyz", new_xyz, "M 3")
     nsample = int32("nsample", nsample)
-    idx, *idx_tensor = arrays.output("idx", (new_xyz_desc.shape[0], extent(nsample)))
-    with arrays.handle() as own:
-        own.call(
-            *(_stack_ball_query, new_xyz_desc, new_xyz_data),
-            *arrays.tensor("new_xyz_batch_cnt", new_xyz_batch_cnt, "B"),
-            *arrays.tensor("xyz", xyz, "N 3"),
-            *arrays.tensor("xyz_batch_cnt", xyz_batch_cnt, "B"),
-            *(float(max_radius), nsample),
-            *idx_tensor,
-        )
-    return idx
+    inputs = (
+        *new_xyz_tensor,
+        *arrays.tensor("new_xyz_batch_cnt", new_xyz_batch_cnt, "B"),
+        *arrays.tensor("xyz", xyz, "N 3"),
+        *arrays.tensor("xyz_batch_cnt", xyz_batch_cnt, "B"),
+        *(float(max_radius), nsample),
+    )
+    shape = (new_xyz_tensor[0].shape[0], extent(nsample))
+    return output_of(arrays, _stack_ball_query, inputs, "idx", shape)
 
 
-def _neighbors(known: torch.Tensor, idx: torch.Tensor) -> torch.Tensor:
+def _rows(idx: Tensor) -> Tensor:
+    """Returns indices [B, N, K] for the rows of points: [B, N K, 3]."""
+    return idx.flatten(1).unsqueeze(2).expand(-1, -1, 3).long()
+
+
+def _neighbors(known: Tensor, idx: Tensor) -> Tensor:
     """Returns the known points [B, N, K, 3] of indices [B, N, K]."""
-    B, N, K = idx.shape
-    flat = idx.reshape(B, N * K, 1).expand(-1, -1, 3).long()
-    return known.gather(1, flat).view(B, N, K, 3)
+    return known.gather(1, _rows(idx)).view(*idx.shape, 3)
 
 
 @in_float32
 def _gradients(
-    grad: torch.Tensor,
-    unknown: torch.Tensor,
-    known: torch.Tensor,
-    dist2: torch.Tensor,
-    idx: torch.Tensor,
-    missing: float,
-) -> tuple[torch.Tensor, torch.Tensor]:
+    grad: Tensor, unknown: Tensor, known: Tensor, dist2: Tensor, idx: Tensor, missing: float
+) -> tuple[Tensor, Tensor]:
     """Returns the gradients of both points. `missing` is the distance where there is no point."""
-    B, N, K = idx.shape
     if known.shape[1] == 0:
         return torch.zeros_like(unknown), torch.zeros_like(known)
     difference = unknown.unsqueeze(2) - _neighbors(known, idx)
     weight = torch.where(dist2 < missing, 2 * grad, 0).unsqueeze(3)
     grads = torch.where(weight == 0, 0, weight * difference)
-    flat = idx.reshape(B, N * K, 1).expand(-1, -1, 3).long()
-    grad_known = torch.zeros_like(known).scatter_add(1, flat, -grads.view(B, N * K, 3))
+    rows = _rows(idx)
+    grad_known = torch.zeros_like(known).scatter_add(1, rows, -grads.view(rows.shape))
     return grads.sum(2), grad_known
 
 
 @in_float32
-def _tangent(points: tuple, tangents: tuple, outputs: tuple, missing: float) -> torch.Tensor:
+def _tangent(points: tuple, tangents: tuple, outputs: tuple, missing: float) -> Tensor:
     """As `_gradients`; points and tangents are of the unknown and the known points."""
-    unknown, known = points
-    dist2, idx = outputs
+    (unknown, known), (dist2, idx) = points, outputs
     if known.shape[1] == 0:
         return torch.zeros_like(dist2)
     unknown_tangent, known_tangent = tangents
@@ -160,24 +150,22 @@ def _tangent(points: tuple, tangents: tuple, outputs: tuple, missing: float) -> 
     return torch.where(dist2 < missing, 2 * (difference * tangent).sum(3), 0)
 
 
-class _ThreeNN:
-    @staticmethod
-    def save(ctx: Any, inputs: tuple, output: tuple) -> None:
-        ctx.save_for_backward(*inputs, *output)
+def _derivative(points: slice, missing: float) -> Derivative:
+    """Returns the derivative of squared distances.
 
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple:
-        return _gradients(grad, *ctx.saved_tensors, math.inf)
+    points: the unknown and the known points among the inputs.
+    missing: the distance where there is no point.
+    """
+    return Derivative(
+        lambda needs, grad, *kept: _gradients(grad, *kept, missing)[points],
+        lambda inputs, tangents, outputs: _tangent(
+            inputs[points], tangents[points], outputs, missing
+        ),
+        lambda inputs, outputs: (*inputs[points], *outputs),
+    )
 
-    @staticmethod
-    def jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> torch.Tensor:
-        return _tangent(inputs, tangents, outputs, math.inf)
 
-
-@operator(
-    definition=definitions.three_nn,
-    derivative=Derivative(_ThreeNN.save, _ThreeNN.backward, _ThreeNN.jvp),
-)
+@operator(definitions, derivative=_derivative(slice(2), math.inf))
 def three_nn(arrays: Arrays, unknown: Array, known: Array) -> tuple[Array, Array]:
     """Finds the three known points nearest to each unknown point (PointNet++).
 
@@ -194,50 +182,25 @@ def three_nn(arrays: Arrays, unknown: Array, known: Array) -> tuple[Array, Array
             distance.
         idx: int32 [B, N, 3], the known points; 0 where dist2 is infinity.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpThreeNNForward; PointNet++, arXiv:1706.02413; mmcv three_nn.
     """
-    unknown_desc, unknown_data = arrays.tensor("unknown", unknown, "B N 3")
-    known_desc, known_data = arrays.tensor("known", known, "B M 3")
-    dist2, *dist2_tensor = arrays.output("dist2", unknown_desc.shape, unknown)
-    idx, *idx_tensor = arrays.output("idx", unknown_desc.shape)
-    if unknown_desc.is_empty:
+    unknown_tensor = arrays.tensor("unknown", unknown, "B N 3")
+    known_tensor = arrays.tensor("known", known, "B M 3")
+    dist2, *dist2_tensor = arrays.output("dist2", unknown_tensor[0].shape, unknown)
+    idx, *idx_tensor = arrays.output("idx", unknown_tensor[0].shape)
+    if unknown_tensor[0].is_empty:
         declaration = "unknown B N 3, known B M 3, dist2 B N 3, idx: B N 3"
-        require_sizes(declaration, unknown_desc, known_desc, dist2_tensor[0], idx_tensor[0])
+        require_sizes(declaration, unknown_tensor, known_tensor, dist2_tensor, idx_tensor)
         return dist2, idx
     with arrays.handle() as own:
+        workspace = own.workspace(_three_nn_size, known_tensor[0])
         own.call(
-            *(_three_nn, unknown_desc, unknown_data, known_desc, known_data),
-            *own.workspace(_three_nn_size, known_desc),
-            *dist2_tensor,
-            *idx_tensor,
+            *(_three_nn, *unknown_tensor, *known_tensor, *workspace, *dist2_tensor, *idx_tensor)
         )
     return dist2, idx
 
 
-_NO_POINT = 1e10  # the distance where there is none
-
-
-class _Knn:
-    """The inputs are the known points, then the unknown ones."""
-
-    @staticmethod
-    def save(ctx: Any, inputs: tuple, output: tuple) -> None:
-        ctx.save_for_backward(*inputs[1::-1], *output)
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple:
-        grad_new_xyz, grad_xyz = _gradients(grad, *ctx.saved_tensors, _NO_POINT)
-        return grad_xyz, grad_new_xyz, None
-
-    @staticmethod
-    def jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> torch.Tensor:
-        return _tangent(inputs[1::-1], tangents[1::-1], outputs, _NO_POINT)
-
-
-@operator(definition=definitions.knn, derivative=Derivative(_Knn.save, _Knn.backward, _Knn.jvp))
+@operator(definitions, derivative=_derivative(slice(1, None, -1), 1e10))
 def knn(arrays: Arrays, xyz: Array, new_xyz: Array, k: int) -> tuple[Array, Array]:
     """Finds the k points nearest to each center (PAConv).
 
@@ -260,21 +223,18 @@ def knn(arrays: Arrays, xyz: Array, new_xyz: Array, k: int) -> tuple[Array, Arra
             no distances.)
 
     Raises:
-        MluOpError: k is outside [1, 100]; a shape or dtype differs from the list above.
+        MluOpError: k is outside [1, 100].
 
     Source: mluOpOmpKnn; PAConv, arXiv:2103.14635; mmcv knn.
     """
-    xyz_desc, xyz_data = arrays.tensor("xyz", xyz, "B N 3")
-    new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "B M 3")
+    xyz_tensor = arrays.tensor("xyz", xyz, "B N 3")
+    new_xyz_tensor = arrays.tensor("new_xyz", new_xyz, "B M 3")
     k = int32("k", k)
-    shape = (*new_xyz_desc.shape[:2], extent(k))
+    shape = (*new_xyz_tensor[0].shape[:2], extent(k))
     with arrays.handle() as own:
         # Refuses a k for which there may be no memory.
-        workspace = own.workspace(_knn_size, k, xyz_desc, new_xyz_desc)
+        workspace = own.workspace(_knn_size, k, xyz_tensor[0], new_xyz_tensor[0])
         dist2, *dist2_tensor = arrays.output("dist2", shape, xyz)
         idx, *idx_tensor = arrays.output("idx", shape)
-        own.call(
-            *(_knn, k, xyz_desc, xyz_data, new_xyz_desc, new_xyz_data),
-            *(*workspace, *idx_tensor, *dist2_tensor),
-        )
+        own.call(*(_knn, k, *xyz_tensor, *new_xyz_tensor, *workspace, *idx_tensor, *dist2_tensor))
     return dist2, idx

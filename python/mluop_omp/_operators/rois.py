@@ -3,51 +3,27 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from mluop_omp import _library
-from mluop_omp._arrays import (
-    NCHW,
-    NHWC,
-    Arrays,
-    Descriptor,
-    enumerator,
-    extent,
-    int32,
-)
+from mluop_omp._arrays import NCHW, NHWC, Arrays, Descriptor, enumerator, extent, int32
 from mluop_omp._definitions import rois as definitions
-from mluop_omp._library import function, require
+from mluop_omp._library import function
+from mluop_omp._operators._bilinear import corners
 from mluop_omp._operators._declaration import Array, Pair, Precision, Triple, operator
-from mluop_omp._operators._derivative import Derivative, in_float32, linear_in
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import ops, torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from mluop_omp._operators._derivative import Linear, in_float32
+from mluop_omp._operators._descriptors import descriptors
+from mluop_omp._operators._tensors import require_sizes
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = ["roi_align", "roi_align_backward"]
 
 _METHODS = {"max": 0, "mean": 1}
-_create = function("mluOpCreateRoiAlignForwardDescriptor", "p")
-_destroy = function("mluOpDestroyRoiAlignForwardDescriptor", "p")
-_set = function("mluOpSetRoiAlignForwardDescriptor_v2", "piiifib")
+_pooling = functools.lru_cache(maxsize=256)(
+    descriptors("RoiAlignForward", "mluOpSetRoiAlignForwardDescriptor_v2", "piiifib")
+)
 _align = function("mluOpRoiAlignForward_v2", "pppppppppppp")
 _align_backward = function("mluOpRoiAlignBackward_v2", "pppppppppfibipp")
-
-
-class _Pooling(_library.Object):
-    """A descriptor of a pooling. It is never modified, so calls of all threads may share it."""
-
-    _destroy = _destroy
-
-
-@functools.lru_cache(maxsize=256)
-def _pooling(
-    height: int, width: int, sampling_ratio: int, scale: float, code: int, aligned: bool
-) -> _Pooling:
-    descriptor = _Pooling.create(_create)
-    require(_set(descriptor, height, width, sampling_ratio, scale, code, aligned))
-    return descriptor
 
 
 class _Pixels:
@@ -90,69 +66,47 @@ class _Pixels:
         return output
 
 
-def _save(ctx: Any, inputs: tuple, output: tuple) -> None:
-    input, rois, _, *ctx.numbers = inputs
-    ctx.image_size = (input.shape[0], *input.shape[2:])
-    ctx.mark_non_differentiable(*output[1:])
-    ctx.save_for_backward(rois, *output[1:])
-
-
-def _backward(ctx: Any, grad: Tensor) -> tuple:
-    arguments = (*ctx.saved_tensors, ctx.image_size, *ctx.numbers)
-    return ops.roi_align_backward(grad, *arguments), *[None] * 6
-
-
-def _jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
-    if tangents[0] is None:
-        return torch.zeros_like(outputs[0])
-    return _pool_as(tangents[0], inputs[1], *outputs[1:], inputs[3:], inputs[2])
+def _keep(inputs: tuple, outputs: tuple) -> Sequence[Any]:
+    input, rois, _, *numbers = inputs
+    return outputs[0].shape, rois, *outputs[1:], (input.shape[0], *input.shape[2:]), *numbers
 
 
 @in_float32
 def _pool_as(
-    values: Tensor, rois: Tensor, argmax_y: Tensor, argmax_x: Tensor, numbers: tuple, size: tuple
+    values: Tensor,
+    shape: Sequence[int],
+    rois: Tensor,
+    argmax_y: Tensor,
+    argmax_x: Tensor,
+    image_size: Triple,
+    *numbers: Any,
 ) -> Tensor:
     """Pools values [B, C, H, W] as roi_align pooled its input; the transpose of its backward
     operator.
     """
-    if values.numel() == 0 or 0 in size:
-        return values.new_zeros(len(rois), values.shape[1], *size)
+    if values.numel() == 0 or 0 in shape:
+        return values.new_zeros(shape)
     if numbers[2] == "mean":
-        return ops.roi_align(values, rois, size, *numbers)[0]
+        return ops.roi_align(values, rois, shape[2:], *numbers)[0]
     H, W = values.shape[2:]
     inside = (argmax_y >= -1) & (argmax_y <= H) & (argmax_x >= -1) & (argmax_x <= W)
     inside = inside & (argmax_y != -1)
     image = rois[:, 0].long().view(-1, 1, 1, 1)
     channel = torch.arange(values.shape[1], device=values.device).view(1, -1, 1, 1)
-    pooled = torch.zeros_like(argmax_y)
-    for y, of_y in _interpolation(torch.where(inside, argmax_y, 0), H):
-        for x, of_x in _interpolation(torch.where(inside, argmax_x, 0), W):
-            pooled = pooled + of_y * of_x * values[image, channel, y, x]
+    pixels, pooled = values.reshape(*values.shape[:2], H * W), torch.zeros_like(argmax_y)
+    for corner in corners(argmax_y.clamp(0, H - 1), argmax_x.clamp(0, W - 1), H, W):
+        read = pixels[image, channel, corner.index]
+        pooled = pooled + torch.where(corner.exists, corner.weight * read, 0)
     return torch.where(inside, pooled, 0)
 
 
-def _interpolation(position: Tensor, pixels: int) -> list[tuple[Tensor, Tensor]]:
-    """Returns the two pixels of positions along an axis, and their weights."""
-    position = position.clamp(0, pixels - 1)
-    low = position.floor()
-    of_high = position - low
-    high = (low + 1).clamp(max=pixels - 1)
-    return [(low.long(), 1 - of_high), (high.long(), of_high)]
-
-
-def _save_transposed(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    grad, *tensors, _ = inputs[:5]
-    ctx.numbers, ctx.size = inputs[5:], grad.shape[2:]
-    ctx.save_for_backward(*tensors)
-
-
-def _backward_transposed(ctx: Any, grad: Tensor) -> tuple:
-    return _pool_as(grad, *ctx.saved_tensors, ctx.numbers, ctx.size), *[None] * 8
-
-
 @operator(
-    definition=definitions.roi_align,
-    derivative=Derivative(_save, _backward, _jvp),
+    definitions,
+    derivative=Linear(
+        input=lambda grad, _, *kept: ops.roi_align_backward(grad, *kept),
+        keep=_keep,
+        tangent=_pool_as,
+    ),
     precision=Precision.WIDEST,
     channels_last=True,
 )
@@ -189,20 +143,17 @@ def roi_align(
             is the maximum, -1 without samples. Of "mean", without elements.
 
     Raises:
-        MluOpError: the image of a RoI does not exist; method is another word; a shape or dtype
-            differs from the list above.
+        MluOpError: the image of a RoI does not exist; method is another word.
 
     Source: mluOpRoiAlignForward_v2; Mask R-CNN, arXiv:1703.06870; mmcv roi_align.
     """
     pixels = _Pixels(arrays, input)
     held, *input_tensor = pixels.tensor("input", input, "B C H W")
-    rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
-    size, ratio = (
-        arrays.int32s("output_size", output_size, 2),
-        int32("sampling_ratio", sampling_ratio),
-    )
+    rois_tensor = arrays.tensor("rois", rois, "R 5")
+    size = arrays.int32s("output_size", output_size, 2)
+    ratio = int32("sampling_ratio", sampling_ratio)
     code = enumerator("method", method, _METHODS)
-    shape = (rois_desc.shape[0], input.shape[1], *map(extent, size))
+    shape = (rois_tensor[0].shape[0], input.shape[1], *map(extent, size))
     output, *output_tensor = pixels.output("output", shape)
     argmax = pixels.output if method == "max" else functools.partial(arrays.output, like=input)
     shape_of_argmax = shape if method == "max" else (0,)
@@ -210,22 +161,20 @@ def roi_align(
     argmax_x, *x_tensor = argmax("argmax_x", shape_of_argmax)
     if output_tensor[0].is_empty and min(size) >= 0:  # The images of RoIs need not exist.
         declaration = f"input {pixels.sizes('B')}, rois R 5, output {pixels.sizes('R', *size)}"
-        require_sizes(declaration, input_tensor[0], rois_desc, output_tensor[0])
+        require_sizes(declaration, input_tensor, rois_tensor, output_tensor)
         return pixels.nchw(output), pixels.nchw(argmax_y), pixels.nchw(argmax_x)
     pooling = arrays.made(_pooling, *size, ratio, float(spatial_scale), code, bool(aligned))
     with arrays.handle() as own:
         own.call(
-            *(_align, pooling, *input_tensor, rois_desc, rois_data),
+            *(_align, pooling, *input_tensor, *rois_tensor),
             *(*output_tensor, *x_tensor, *y_tensor),
         )
     return pixels.nchw(output), pixels.nchw(argmax_y), pixels.nchw(argmax_x)
 
 
 @operator(
-    definition=definitions.roi_align_backward,
-    derivative=Derivative(
-        _save_transposed, _backward_transposed, linear_in("roi_align_backward", 0)
-    ),
+    definitions,
+    derivative=Linear(grad_output=_pool_as),
     precision=Precision.WIDEST,
     channels_last=True,
 )
@@ -255,8 +204,7 @@ def roi_align_backward(
             RoIs: bit-identical across runs and thread counts.
 
     Raises:
-        MluOpError: the image of a RoI does not exist; method is another word; a shape or dtype
-            differs from the list above.
+        MluOpError: the image of a RoI does not exist; method is another word.
 
     Source: mluOpRoiAlignBackward_v2; mmcv roi_align.
     """
@@ -265,19 +213,19 @@ def roi_align_backward(
     code, ratio = enumerator("method", method, _METHODS), int32("sampling_ratio", sampling_ratio)
     x_held, *x_tensor = pixels.tensor("argmax_x", argmax_x, has_pixels=method == "max")
     y_held, *y_tensor = pixels.tensor("argmax_y", argmax_y, has_pixels=method == "max")
-    rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
+    rois_tensor = arrays.tensor("rois", rois, "R 5")
     sizes = arrays.int32s("image_size", image_size, 3)
     B, H, W = map(extent, sizes)
     grad_input, *input_tensor = pixels.output("grad_input", (B, grad_output.shape[1], H, W))
     if grad_tensor[0].is_empty and min(sizes) >= 0:
         outputs = pixels.sizes(str(B), H, W)
         declaration = f"grad_output {pixels.sizes('R')}, rois R 5, grad_input {outputs}"
-        require_sizes(declaration, grad_tensor[0], rois_desc, input_tensor[0])
+        require_sizes(declaration, grad_tensor, rois_tensor, input_tensor)
         arrays.fill(grad_input, 0)
         return pixels.nchw(grad_input)
     with arrays.handle() as own:
         own.call(
-            *(_align_backward, *grad_tensor, rois_desc, rois_data, *x_tensor, *y_tensor),
+            *(_align_backward, *grad_tensor, *rois_tensor, *x_tensor, *y_tensor),
             *(float(spatial_scale), ratio, bool(aligned), code, *input_tensor),
         )
     return pixels.nchw(grad_input)

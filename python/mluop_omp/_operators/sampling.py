@@ -24,16 +24,15 @@ def _samples(
     tensor: Tensor,
     num_points: int,
 ) -> Any:
-    descriptor, data = tensor
-    shape = (descriptor.shape[0], size("num_points", num_points))
-    idx, idx_desc, idx_data = arrays.output("idx", shape)
+    shape = (tensor[0].shape[0], size("num_points", num_points))
+    idx, *idx_tensor = arrays.output("idx", shape)
     with arrays.handle() as own:
-        workspace = own.workspace(workspace_size, descriptor, idx_desc)
-        own.call(sample, descriptor, data, *workspace, idx_desc, idx_data)
+        workspace = own.workspace(workspace_size, tensor[0], idx_tensor[0])
+        own.call(sample, *tensor, *workspace, *idx_tensor)
     return idx
 
 
-@operator(definition=definitions.furthest_point_sample)
+@operator(definitions)
 def furthest_point_sample(arrays: Arrays, points: Array, num_points: int) -> Array:
     """Samples points that are far from each other (PointNet++).
 
@@ -53,7 +52,7 @@ def furthest_point_sample(arrays: Arrays, points: Array, num_points: int) -> Arr
         int32 [B, num_points], the indices of the samples, in their order.
 
     Raises:
-        MluOpError: N is 0 and there are samples; a shape or dtype differs from the list above.
+        MluOpError: N is 0 and there are samples.
 
     Source: mluOpOmpFurthestPointSample; PointNet++, arXiv:1706.02413; mmcv furthest_point_sample.
     """
@@ -61,7 +60,7 @@ def furthest_point_sample(arrays: Arrays, points: Array, num_points: int) -> Arr
     return _samples(arrays, _sample, _sample_size, tensor, num_points)
 
 
-@operator(definition=definitions.furthest_point_sample_with_dist)
+@operator(definitions)
 def furthest_point_sample_with_dist(arrays: Arrays, distances: Array, num_points: int) -> Array:
     """Samples points that are far from each other, given their distances (3DSSD).
 
@@ -77,7 +76,7 @@ def furthest_point_sample_with_dist(arrays: Arrays, distances: Array, num_points
         int32 [B, num_points], the indices of the samples, in their order.
 
     Raises:
-        MluOpError: N is 0 and there are samples; a shape or dtype differs from the list above.
+        MluOpError: N is 0 and there are samples.
 
     Source: mluOpOmpFurthestPointSampleWithDist; 3DSSD, arXiv:2002.10187; mmcv
         furthest_point_sample_with_dist.

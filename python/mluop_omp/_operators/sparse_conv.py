@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Callable
 
-from mluop_omp import _library
 from mluop_omp._arrays import (
     ARRAY,
     LAYOUTS,
     Arrays,
-    Tensor,
     enumerator,
     extent,
     int32,
@@ -20,14 +17,12 @@ from mluop_omp._arrays import (
     integers,
 )
 from mluop_omp._definitions import sparse_conv as definitions
-from mluop_omp._library import bad_param, function, require
+from mluop_omp._library import Object, bad_param, function, require
 from mluop_omp._operators._declaration import Array, Precision, operator
-from mluop_omp._operators._derivative import Derivative, linear_in, save_inputs
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import ops, torch
-
-if TYPE_CHECKING:
-    import torch as pytorch
+from mluop_omp._operators._derivative import Linear
+from mluop_omp._operators._descriptors import descriptors
+from mluop_omp._operators._tensors import require_sizes
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = [
     "indice_conv",
@@ -36,9 +31,10 @@ __all__ = [
     "indice_pairs",
 ]
 
-_create = function("mluOpCreateSparseConvolutionDescriptor", "p")
-_destroy = function("mluOpDestroySparseConvolutionDescriptor", "p")
-_set = function("mluOpSetSparseConvolutionDescriptor", "piippppppiii")
+# A descriptor holds a result, so that each handle has its own.
+_descriptor = descriptors(
+    "SparseConvolution", "mluOpSetSparseConvolutionDescriptor", "piippppppiii"
+)
 _count_sites = function("mluOpGetSparseConvolutionNumActOut", "pp")
 _query_pairs = function("mluOpGetIndicePairsWorkspaceSize", "ppppppp")
 _find_pairs = function("mluOpGetIndicePairs", "pppppspppppp")
@@ -64,26 +60,15 @@ def output_space(
     ]
 
 
-class _Descriptor(_library.Object):
-    """A descriptor of a sparse convolution. It holds a result, so that each handle has its own."""
-
-    _destroy = _destroy
-
-
-class _Convolution(NamedTuple):
-    descriptor: _Descriptor
-    offsets: int
-    outputs_of_site: int  # at most
-    cells: int  # of the output, in all batches
-
-
 _VECTORS = ("space", "kernel", "stride", "pad", "dilation", "out_space")
 
 
 def _convolution(
     axes: int, batch_size: int, vectors: tuple[tuple[int, ...], ...], subm: bool
-) -> _Convolution:
-    """Returns the convolution of the vectors, of which out_space may be missing."""
+) -> tuple[Object, int, int, int]:
+    """Returns the descriptor of a convolution, the number of its offsets, the most outputs of a
+    site, and the cells of the output in all batches. out_space may be missing in the vectors.
+    """
     space, kernel, stride, pad, dilation, *given = (
         int32s(name, values, axes) for name, values in zip(_VECTORS, vectors)
     )
@@ -94,13 +79,9 @@ def _convolution(
     else:
         out = output_space(space, kernel, stride, pad, dilation)
         out_space = int32s("out_space", out, axes)
-    vector = ctypes.c_int * axes
-    in_order = (pad, stride, dilation, space, kernel, out_space)
-    descriptor = _Descriptor.create(_create)
-    arguments = (descriptor, axes + 2, batch_size, *(vector(*values) for values in in_order))
-    require(_set(*arguments, subm, 0, 0))
-    return _Convolution(
-        descriptor,
+    vectors = pad, stride, dilation, space, kernel, out_space
+    return (
+        _descriptor(axes + 2, batch_size, *vectors, subm, 0, 0),
         math.prod(kernel),
         # An input site contributes through every stride-th offset of an axis.
         math.prod(-(-k // max(s, 1)) for k, s in zip(kernel, stride)),
@@ -121,8 +102,8 @@ def find_pairs(
     out_space: Sequence[int] | None = None,
 ) -> tuple[Any, Any, Any]:
     """As `indice_pairs`, to output sites in a space that may be another than the convolution's."""
-    indices_desc, indices_data = arrays.tensor("indices", indices, "L 1+axes")
-    L, columns = indices_desc.shape
+    indices_tensor = arrays.tensor("indices", indices, "L 1+axes")
+    L, columns = indices_tensor[0].shape
     if columns not in (3, 4):
         raise bad_param(f"indices dim 1 is {columns}, expected 3 or 4: batch and coordinates")
     geometry = (space, kernel, stride, pad, dilation)
@@ -137,11 +118,11 @@ def find_pairs(
         sites, *sites_tensor = arrays.output("out_indices", (capacity, columns))
         num, *num_tensor = arrays.output("indice_num", (K,))
         workspace = own.workspace(
-            *(_query_pairs, descriptor, indices_desc),
+            *(_query_pairs, descriptor, indices_tensor[0]),
             *(pairs_tensor[0], sites_tensor[0], num_tensor[0]),
         )
         own.call(
-            *(_find_pairs, descriptor, indices_desc, indices_data, *workspace),
+            *(_find_pairs, descriptor, *indices_tensor, *workspace),
             *(*pairs_tensor, *sites_tensor, *num_tensor),
         )
         require(_count_sites(descriptor, own.number_address))
@@ -150,16 +131,9 @@ def find_pairs(
 
 
 def _shapes_of_pairs(
-    arrays: Arrays,
-    indices: Any,
-    batch_size: int,
-    space: Sequence[int],
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pad: Sequence[int],
-    dilation: Sequence[int],
-    subm: bool = False,
+    arrays: Arrays, indices: Any, batch_size: int, space: Any, kernel: Any, *others: Any
 ) -> tuple[Any, Any, Any]:
+    *_, subm = (*others, False) if len(others) == 3 else others
     (L, columns), K = arrays.tensor("indices", indices, "L 1+axes")[0].shape, math.prod(kernel)
     with arrays.handle() as own:
         sites = L if subm else own.number.value
@@ -168,7 +142,7 @@ def _shapes_of_pairs(
     return out_indices, pairs, num
 
 
-@operator(definition=definitions.indice_pairs, fake=_shapes_of_pairs)
+@operator(definitions, fake=_shapes_of_pairs)
 def indice_pairs(
     arrays: Arrays,
     indices: Array,
@@ -220,77 +194,54 @@ _LAYOUTS: dict[str, tuple[str, int, tuple[int, ...]]] = {
 }
 
 
-def _filters(arrays: Arrays, filters: Any, layout: str) -> Tensor:
+def _filters(arrays: Arrays, filters: Any, layout: str) -> tuple[Any, int]:
     code = enumerator("layout", layout, LAYOUTS)
     dimensions = "D H W Ci Co" if code == ARRAY else "Co D H W Ci"
     return arrays.tensor("filters", filters, dimensions, code)
 
 
+def _call(
+    arrays: Arrays,
+    function: Callable[..., int],
+    query: Callable[..., int],
+    tensors: tuple[Sequence[Any], ...],
+    numbers: tuple,
+    unqueried: tuple = (),
+) -> None:
+    """Calls a function of the library. Tensors are descriptors and addresses, the output last."""
+    first, second, pairs, output = tensors
+    with arrays.handle() as own:
+        workspace = own.workspace(query, first[0], second[0], pairs[0], output[0], *numbers)
+        own.call(function, *first, *second, *pairs, *numbers, *unqueried, *workspace, *output)
+
+
 def _grad_filters(
-    features: pytorch.Tensor,
-    grad: pytorch.Tensor,
-    pairs: pytorch.Tensor,
-    num: pytorch.Tensor,
-    filters: pytorch.Tensor,
-    layout: str,
-) -> pytorch.Tensor:
+    features: Tensor, grad: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, layout: str
+) -> Tensor:
     _, first, order = _LAYOUTS[layout]
     kernel = filters.shape[first : first + 3]
     return ops.indice_conv_backward_filter(features, grad, pairs, num, kernel).permute(order)
 
 
 def _convolved(
-    features: pytorch.Tensor,
-    filters: pytorch.Tensor,
-    pairs: pytorch.Tensor,
-    num: pytorch.Tensor,
-    like: pytorch.Tensor,
-    layout: str,
-) -> pytorch.Tensor:
+    features: Tensor, like: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, layout: str
+) -> Tensor:
     """Convolves to the rows of `like`. Unlike the operator, takes filters without elements."""
     if filters.numel() == 0:
         return torch.zeros_like(like)
     return ops.indice_conv(features, filters, pairs, num, like.shape[0], False, layout)
 
 
-def _save(ctx: Any, inputs: tuple, output: pytorch.Tensor) -> None:
-    ctx.layout = inputs[-1]
-    save_inputs(ctx, inputs, output)
-
-
-def _backward(ctx: Any, grad: pytorch.Tensor) -> tuple:
-    features, filters, pairs, num = ctx.saved_tensors
-    grad_features = grad_filters = None
-    if ctx.needs[0]:
-        grad_features = ops.indice_conv_backward_data(grad, filters, pairs, num, ctx.layout)
-    if ctx.needs[1]:
-        grad_filters = _grad_filters(features, grad, pairs, num, filters, ctx.layout)
-    return grad_features, grad_filters, None, None, None, None, None
-
-
-def _backward_of_data(ctx: Any, grad: pytorch.Tensor) -> tuple:
-    grad_output, filters, pairs, num = ctx.saved_tensors
-    grad_grad = grad_filters = None
-    if ctx.needs[0]:
-        grad_grad = _convolved(grad, filters, pairs, num, grad_output, ctx.layout)
-    if ctx.needs[1]:
-        grad_filters = _grad_filters(grad, grad_output, pairs, num, filters, ctx.layout)
-    return grad_grad, grad_filters, None, None, None
-
-
-def _backward_of_filter(ctx: Any, grad: pytorch.Tensor) -> tuple:
-    features, grad_output, pairs, num = ctx.saved_tensors
-    grad_features = grad_grad = None
-    if ctx.needs[0]:
-        grad_features = ops.indice_conv_backward_data(grad_output, grad, pairs, num)
-    if ctx.needs[1]:
-        grad_grad = _convolved(features, grad, pairs, num, grad_output, "ARRAY")
-    return grad_features, grad_grad, None, None, None
-
-
 @operator(
-    definition=definitions.indice_conv,
-    derivative=Derivative(_save, _backward, linear_in("indice_conv", 0, 1)),
+    definitions,
+    derivative=Linear(
+        features=lambda grad, _, filters, pairs, num, *options: ops.indice_conv_backward_data(
+            grad, filters, pairs, num, options[-1]
+        ),
+        filters=lambda grad, features, filters, pairs, num, *options: _grad_filters(
+            features, grad, filters, pairs, num, options[-1]
+        ),
+    ),
     precision=Precision.CONVOLUTION,
 )
 def indice_conv(
@@ -323,42 +274,36 @@ def indice_conv(
         [num_out, Co] of the dtype of features.
 
     Raises:
-        MluOpError: a row is not below the number of rows of its array; a number is outside [0, L];
-            a shape or dtype differs from the list above.
+        MluOpError: a row is not below the number of rows of its array; a number is outside [0, L].
 
     Source: mluOpIndiceConvolutionForward; SECOND, doi:10.3390/s18103337; mmcv and spconv
         indice_conv.
     """
-    features_desc, features_data = arrays.tensor("features", features, "L Ci")
-    filters_desc, filters_data = _filters(arrays, filters, layout)
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 L")
-    num_out = int32("num_out", num_out)
-    Co = filters_desc.shape[-1 if layout == "ARRAY" else 0]
+    features_tensor = arrays.tensor("features", features, "L Ci")
+    filters_tensor = _filters(arrays, filters, layout)
+    pairs_tensor = arrays.tensor("indice_pairs", pairs, "K 2 L")
+    num_out, K = int32("num_out", num_out), pairs_tensor[0].shape[0]
+    shape = filters_tensor[0].shape
+    Co = shape[-1 if layout == "ARRAY" else 0]
     output, *output_tensor = arrays.output("output", (extent(num_out), Co), features)
-    scalars = (arrays.pair_counts(num, pairs_desc.shape[0]), num_out, 0, bool(subm))
-    if filters_desc.is_empty and num_out >= 0 and layout in _LAYOUTS:
+    counts = arrays.pair_counts(num, K)
+    inputs = features_tensor, filters_tensor, pairs_tensor
+    if filters_tensor[0].is_empty and num_out >= 0 and layout in _LAYOUTS:
         dimensions, first, _ = _LAYOUTS[layout]
-        declaration = f"features L Ci, filters {dimensions}, indice_pairs: K 2 L"
-        require_sizes(declaration, features_desc, filters_desc, pairs_desc)
-        K, offsets = pairs_desc.shape[0], math.prod(filters_desc.shape[first : first + 3])
+        require_sizes(f"features L Ci, filters {dimensions}, indice_pairs: K 2 L", *inputs)
+        offsets = math.prod(shape[first : first + 3])
         if offsets != K:
             raise bad_param(f"indice_pairs dim 0 is {K}, expected {offsets}")
         arrays.fill(output, 0)
         return output
-    with arrays.handle() as own:
-        workspace = own.workspace(
-            *(_query_conv, features_desc, filters_desc, pairs_desc, output_tensor[0], *scalars)
-        )
-        own.call(
-            *(_convolve, features_desc, features_data, filters_desc, filters_data),
-            *(pairs_desc, pairs_data, *scalars, *workspace, *output_tensor),
-        )
+    numbers = counts, num_out, 0, bool(subm)
+    _call(arrays, _convolve, _query_conv, (*inputs, output_tensor), numbers)
     return output
 
 
 @operator(
-    definition=definitions.indice_conv_backward_data,
-    derivative=Derivative(_save, _backward_of_data, linear_in("indice_conv_backward_data", 0, 1)),
+    definitions,
+    derivative=Linear(grad_output=_convolved, filters=_grad_filters),
     precision=Precision.CONVOLUTION,
 )
 def indice_conv_backward_data(
@@ -378,34 +323,29 @@ def indice_conv_backward_data(
     Returns:
         [L, Ci] of the dtype of grad_output.
 
-    Raises:
-        MluOpError: as `indice_conv`.
-
     Source: mluOpIndiceConvolutionBackwardData; SECOND, doi:10.3390/s18103337.
     """
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "num_out Co")
-    filters_desc, filters_data = _filters(arrays, filters, layout)
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 L")
-    Ci = filters_desc.shape[{"ARRAY": -2, "NCDHW": 1}.get(layout, -1)]
-    grad_features, *features_tensor = arrays.output(
-        "grad_features", (pairs_desc.shape[2], Ci), grad_output
-    )
-    counts = arrays.pair_counts(num, pairs_desc.shape[0])
-    with arrays.handle() as own:
-        workspace = own.workspace(
-            *(_query_data, grad_desc, filters_desc, pairs_desc, features_tensor[0], counts, 0)
-        )
-        own.call(
-            *(_convolve_data, grad_desc, grad_data, filters_desc, filters_data),
-            *(pairs_desc, pairs_data, counts, 0, False, *workspace, *features_tensor),
-        )
+    grad_tensor = arrays.tensor("grad_output", grad_output, "num_out Co")
+    filters_tensor = _filters(arrays, filters, layout)
+    pairs_tensor = arrays.tensor("indice_pairs", pairs, "K 2 L")
+    K, _, L = pairs_tensor[0].shape
+    Ci = filters_tensor[0].shape[{"ARRAY": -2, "NCDHW": 1}.get(layout, -1)]
+    grad_features, *features_tensor = arrays.output("grad_features", (L, Ci), grad_output)
+    tensors = grad_tensor, filters_tensor, pairs_tensor, features_tensor
+    numbers = arrays.pair_counts(num, K), 0
+    _call(arrays, _convolve_data, _query_data, tensors, numbers, (False,))
     return grad_features
 
 
 @operator(
-    definition=definitions.indice_conv_backward_filter,
-    derivative=Derivative(
-        save_inputs, _backward_of_filter, linear_in("indice_conv_backward_filter", 0, 1)
+    definitions,
+    derivative=Linear(
+        features=lambda grad, _, grad_output, pairs, num, kernel: ops.indice_conv_backward_data(
+            grad_output, grad, pairs, num
+        ),
+        grad_output=lambda grad, features, grad_output, pairs, num, kernel: _convolved(
+            features, grad_output, grad, pairs, num, "ARRAY"
+        ),
     ),
     precision=Precision.CONVOLUTION,
 )
@@ -428,27 +368,15 @@ def indice_conv_backward_filter(
     Returns:
         [D, H, W, Ci, Co] of the dtype of features, whatever the layout of the filters is.
 
-    Raises:
-        MluOpError: as `indice_conv`.
-
     Source: mluOpIndiceConvolutionBackwardFilter; SECOND, doi:10.3390/s18103337.
     """
-    features_desc, features_data = arrays.tensor("features", features, "L Ci")
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "num_out Co")
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 L")
-    shape = (
-        *map(extent, arrays.integers("kernel", kernel)),
-        features_desc.shape[1],
-        grad_desc.shape[1],
-    )
+    features_tensor = arrays.tensor("features", features, "L Ci")
+    grad_tensor = arrays.tensor("grad_output", grad_output, "num_out Co")
+    pairs_tensor = arrays.tensor("indice_pairs", pairs, "K 2 L")
+    sizes = map(extent, arrays.integers("kernel", kernel))
+    shape = (*sizes, features_tensor[0].shape[1], grad_tensor[0].shape[1])
     grad_filters, *filters_tensor = arrays.output("grad_filters", shape, features)
-    scalars = (arrays.pair_counts(num, pairs_desc.shape[0]), 0, 0)
-    with arrays.handle() as own:
-        workspace = own.workspace(
-            *(_query_filter, features_desc, grad_desc, pairs_desc, filters_tensor[0], *scalars)
-        )
-        own.call(
-            *(_convolve_filter, features_desc, features_data, grad_desc, grad_data),
-            *(pairs_desc, pairs_data, *scalars, *workspace, *filters_tensor),
-        )
+    tensors = features_tensor, grad_tensor, pairs_tensor, filters_tensor
+    numbers = arrays.pair_counts(num, pairs_tensor[0].shape[0]), 0, 0
+    _call(arrays, _convolve_filter, _query_filter, tensors, numbers)
     return grad_filters

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from mluop_omp._arrays import Arrays, extent, int32
 from mluop_omp._definitions import sparse_pool as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, Precision, operator
-from mluop_omp._operators._derivative import Derivative, no_derivative, sum_by_index
-from mluop_omp._operators._torch import ops, torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from mluop_omp._operators._derivative import Derivative, NoDerivative, sum_by_index
+from mluop_omp._operators._tensors import output_of
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = ["indice_maxpool", "indice_maxpool_backward"]
 
 _pool = function("mluOpOmpIndiceMaxpoolForward", "pppppppp")
 _pool_backward = function("mluOpOmpIndiceMaxpoolBackward", "pppppppppppp")
-
-
-def _save(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    features, pairs, num, _ = inputs
-    ctx.save_for_backward(features, output, pairs, num)
 
 
 def _pooled_pairs(
@@ -37,14 +30,15 @@ def _pooled_pairs(
     return inputs, outputs, valid.flatten().unsqueeze(1) & (features[inputs] == output[outputs])
 
 
-def _backward(ctx: Any, grad: Tensor) -> tuple:
-    features, output, pairs, num = ctx.saved_tensors
+def _gradient(
+    needs: Sequence[bool], grad: Tensor, features: Tensor, output: Tensor, *pairs: Tensor
+) -> tuple[Tensor]:
     if not torch.is_grad_enabled() or 0 in (len(features), len(output)):
-        return ops.indice_maxpool_backward(features, output, grad, pairs, num), None, None, None
+        return (ops.indice_maxpool_backward(features, output, grad, *pairs),)
     # Derivatives of higher order are PyTorch's.
-    inputs, outputs, is_max = _pooled_pairs(features, output, pairs, num)
+    inputs, outputs, is_max = _pooled_pairs(features, output, *pairs)
     terms = torch.where(is_max, grad[outputs], 0)
-    return sum_by_index(terms, inputs, len(features)), None, None, None
+    return (sum_by_index(terms, inputs, len(features)),)
 
 
 def _jvp(arguments: tuple, tangents: tuple, output: Tensor) -> Tensor:
@@ -57,8 +51,10 @@ def _jvp(arguments: tuple, tangents: tuple, output: Tensor) -> Tensor:
 
 
 @operator(
-    definition=definitions.indice_maxpool,
-    derivative=Derivative(_save, _backward, _jvp),
+    definitions,
+    derivative=Derivative(
+        _gradient, _jvp, lambda inputs, output: (inputs[0], output, *inputs[1:3])
+    ),
     precision=Precision.WIDEST,
 )
 def indice_maxpool(
@@ -77,28 +73,19 @@ def indice_maxpool(
         [num_out, C] of the dtype of features. NaN is never selected.
 
     Raises:
-        MluOpError: an index or a number is out of range; a shape or dtype differs from the list
-            above.
+        MluOpError: an index or a number is out of range.
 
     Source: mluOpOmpIndiceMaxpoolForward; SECOND, Sensors 2018; mmcv SparseMaxPool2d, 3d.
     """
-    features_desc, features_data = arrays.tensor("features", features, "N C")
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 N")
-    shape = (extent(int32("num_out", num_out)), features_desc.shape[1])
-    output, *output_tensor = arrays.output("features_out", shape, features)
-    counts = arrays.pair_counts(num, pairs_desc.shape[0])
-    with arrays.handle() as own:
-        own.call(
-            *(_pool, features_desc, features_data, pairs_desc, pairs_data, counts), *output_tensor
-        )
-    return output
+    features_tensor = arrays.tensor("features", features, "N C")
+    pairs_tensor = arrays.tensor("indice_pairs", pairs, "K 2 N")
+    shape = (extent(int32("num_out", num_out)), features_tensor[0].shape[1])
+    counts = arrays.pair_counts(num, pairs_tensor[0].shape[0])
+    inputs = (*features_tensor, *pairs_tensor, counts)
+    return output_of(arrays, _pool, inputs, "features_out", shape, features)
 
 
-@operator(
-    definition=definitions.indice_maxpool_backward,
-    derivative=no_derivative("indice_maxpool_backward"),
-    precision=Precision.WIDEST,
-)
+@operator(definitions, derivative=NoDerivative(), precision=Precision.WIDEST)
 def indice_maxpool_backward(
     arrays: Arrays,
     features: Array,
@@ -120,20 +107,15 @@ def indice_maxpool_backward(
     Returns:
         [N, C] of the dtype of features.
 
-    Raises:
-        MluOpError: as `indice_maxpool`.
-
     Source: mluOpOmpIndiceMaxpoolBackward; SECOND, Sensors 2018; mmcv SparseMaxPool2d, 3d.
     """
-    features_desc, features_data = arrays.tensor("features", features, "N C")
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 N")
-    input_grad, *grad_tensor = arrays.output("input_grad", features_desc.shape, features)
-    counts = arrays.pair_counts(num, pairs_desc.shape[0])
-    with arrays.handle() as own:
-        own.call(
-            *(_pool_backward, features_desc, features_data),
-            *arrays.tensor("features_out", features_out, "M C"),
-            *arrays.tensor("output_grad", output_grad, "M C"),
-            *(pairs_desc, pairs_data, counts, *grad_tensor),
-        )
-    return input_grad
+    features_tensor = arrays.tensor("features", features, "N C")
+    pairs_tensor = arrays.tensor("indice_pairs", pairs, "K 2 N")
+    inputs = (
+        *features_tensor,
+        *arrays.tensor("features_out", features_out, "M C"),
+        *arrays.tensor("output_grad", output_grad, "M C"),
+        *(*pairs_tensor, arrays.pair_counts(num, pairs_tensor[0].shape[0])),
+    )
+    shape = features_tensor[0].shape
+    return output_of(arrays, _pool_backward, inputs, "input_grad", shape, features)

@@ -10,16 +10,16 @@ import numpy as np
 
 from mluop_omp._arrays import NUMPY, Arrays, Tensor, enumerator, int32
 from mluop_omp._definitions import suppression as definitions
-from mluop_omp._library import Object, bad_param, function, require
-from mluop_omp._operators._declaration import Array, Operator, Precision, operator
-from mluop_omp._operators._derivative import no_derivative
+from mluop_omp._library import Object, bad_param, function
+from mluop_omp._operators._declaration import Array, Operator, operator
+from mluop_omp._operators._derivative import NoDerivative
+from mluop_omp._operators._descriptors import descriptors
 
 __all__ = ["nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"]
 
 METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
 
-_create = function("mluOpCreateNmsDescriptor", "p")
-_set = function("mluOpSetNmsDescriptor", "piiiiffiffib")
+_descriptor = descriptors("Nms", "mluOpSetNmsDescriptor", "piiiiffiffib")
 _nms_workspace = function("mluOpGetNmsWorkspaceSize", "ppppp")
 _nms = function("mluOpNms", "pppppppsppp")
 _nms_rotated_workspace = function("mluOpGetNmsRotatedWorkspaceSize", "ppp")
@@ -55,36 +55,26 @@ def _any_number_of(arrays: Arrays, boxes: Any, *_: Any) -> Any:
         return arrays.output("keep", (own.number.value,))[0]
 
 
-class _Descriptor(Object):
-    """The descriptor of a suppression. It is never modified, so all threads may share it."""
-
-    _destroy = function("mluOpDestroyNmsDescriptor", "p")
-
-
 @functools.lru_cache(maxsize=256)
-def _suppression(iou_threshold: float, offset: int = 0, max_output_size: int = 0) -> _Descriptor:
+def _suppression(iou_threshold: float, offset: int = 0, max_output_size: int = 0) -> Object:
     """Returns the descriptor of a suppression that yields indices, of boxes of any confidence."""
-    descriptor = _Descriptor.create(_create)
     corners = indices = algo = hard = layout = 0
-    require(
-        _set(
-            *(descriptor, corners, indices, algo, hard, iou_threshold, 0.0, max_output_size),
-            # A confidence threshold of NaN drops no box.
-            *(math.nan, float(offset), layout, False),
-        )
+    return _descriptor(
+        *(corners, indices, algo, hard, iou_threshold, 0.0, max_output_size),
+        # A confidence threshold of NaN drops no box.
+        *(math.nan, float(offset), layout, False),
     )
-    return descriptor
 
 
 def _boxes(arrays: Arrays, boxes: Any, columns: int) -> Tensor:
     """Requires the number of columns, by which mluOpNms selects what it computes."""
-    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, f"N {columns}")
-    if boxes_desc.shape[1] != columns:
-        raise bad_param(f"boxes dim 1 is {boxes_desc.shape[1]}, expected {columns}")
-    return boxes_desc, boxes_data
+    tensor = arrays.tensor("boxes", boxes, f"N {columns}")
+    if tensor[0].shape[1] != columns:
+        raise bad_param(f"boxes dim 1 is {tensor[0].shape[1]}, expected {columns}")
+    return tensor
 
 
-@operator(definition=definitions.nms, fake=_any_number_of)
+@operator(definitions, fake=_any_number_of)
 def nms(
     arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float, offset: int = 0
 ) -> Array:
@@ -111,22 +101,21 @@ def nms(
             float32, for float64 in float64; an IoU of NaN, of boxes with NaN, suppresses nothing.
 
     Raises:
-        MluOpError: offset is neither 0 nor 1; a shape or dtype differs from the list above.
+        MluOpError: offset is neither 0 nor 1.
 
     Source: mluOpNms; mmcv nms; torchvision nms.
     """
-    boxes_desc, boxes_data = _boxes(arrays, boxes, 4)
-    scores_desc, scores_data = arrays.tensor("scores", scores)
-    N = int32("boxes dim 0", boxes_desc.shape[0])
+    boxes_tensor = _boxes(arrays, boxes, 4)
+    scores_tensor = arrays.tensor("scores", scores)
+    N = int32("boxes dim 0", boxes_tensor[0].shape[0])
     suppression = _suppression(float(iou_threshold), int32("offset", offset), N)
     return _kept(
-        *(arrays, N, _nms),
-        (suppression, boxes_desc, boxes_data, scores_desc, scores_data),
-        *(_nms_workspace, suppression, boxes_desc, scores_desc),
+        *(arrays, N, _nms, (suppression, *boxes_tensor, *scores_tensor)),
+        *(_nms_workspace, suppression, boxes_tensor[0], scores_tensor[0]),
     )
 
 
-@operator(definition=definitions.nms_rotated)
+@operator(definitions)
 def nms_rotated(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
     """Keeps the rotated boxes that overlap no kept box of a higher score: NMS (mmcv).
 
@@ -149,34 +138,32 @@ def nms_rotated(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: floa
             GPUs do not.
 
     Raises:
-        MluOpError: dim 1 of boxes is neither 5 nor 6; a shape or dtype differs from the list above.
+        MluOpError: dim 1 of boxes is neither 5 nor 6.
 
     Source: mluOpNmsRotated; arXiv:1703.01086; mmcv nms_rotated.
     """
-    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 5")
+    boxes_tensor = arrays.tensor("boxes", boxes, "N 5")
     return _kept(
-        *(arrays, boxes_desc.shape[0], _nms_rotated),
-        (float(iou_threshold), boxes_desc, boxes_data, *arrays.tensor("scores", scores)),
-        *(_nms_rotated_workspace, boxes_desc),
+        *(arrays, boxes_tensor[0].shape[0], _nms_rotated),
+        (float(iou_threshold), *boxes_tensor, *arrays.tensor("scores", scores)),
+        *(_nms_rotated_workspace, boxes_tensor[0]),
     )
 
 
 def _nms3d_of_sorted(arrays: Arrays, boxes: Array, iou_threshold: float) -> Array:
-    boxes_desc, boxes_data = _boxes(arrays, boxes, 7)
+    boxes_tensor = _boxes(arrays, boxes, 7)
     suppression = _suppression(float(iou_threshold))
     return _kept(
-        *(arrays, boxes_desc.shape[0], _nms),
-        (suppression, boxes_desc, boxes_data, None, None),
-        *(_nms_workspace, suppression, boxes_desc, None),
+        *(arrays, boxes_tensor[0].shape[0], _nms, (suppression, *boxes_tensor, None, None)),
+        *(_nms_workspace, suppression, boxes_tensor[0], None),
     )
 
 
 def _nms3d_normal_of_sorted(arrays: Arrays, boxes: Array, iou_threshold: float) -> Array:
-    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 7")
+    boxes_tensor = arrays.tensor("boxes", boxes, "N 7")
     return _kept(
-        *(arrays, boxes_desc.shape[0], _nms3d_normal),
-        (float(iou_threshold), boxes_desc, boxes_data),
-        *(_nms3d_normal_workspace, boxes_desc),
+        *(arrays, boxes_tensor[0].shape[0], _nms3d_normal, (float(iou_threshold), *boxes_tensor)),
+        *(_nms3d_normal_workspace, boxes_tensor[0]),
     )
 
 
@@ -186,7 +173,7 @@ def _of_sorted(kernel: Callable[..., Any], nms: Callable[..., np.ndarray]) -> Op
     def definition(boxes: np.ndarray, iou_threshold: float) -> np.ndarray:
         return nms(boxes, -np.arange(len(boxes), dtype=boxes.dtype), iou_threshold)
 
-    return Operator(kernel, definition, None, Precision.SINGLE, False, None)
+    return Operator(kernel, definition)
 
 
 nms3d_of_sorted = _of_sorted(_nms3d_of_sorted, definitions.nms3d)
@@ -210,7 +197,7 @@ def _of_any_order(
     return arrays.from_numpy(order[kept])
 
 
-@operator(definition=definitions.nms3d, fake=_any_number_of)
+@operator(definitions, fake=_any_number_of)
 def nms3d(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
     """Keeps the 3-D boxes that overlap no kept box of a higher score in the ground plane (mmcv).
 
@@ -228,15 +215,12 @@ def nms3d(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> 
         int32 [K], the indices of the kept boxes, in descending order of scores; the same in every
             run and at any number of threads.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpNms with boxes of 7 numbers; PointRCNN, arXiv:1812.04244; mmcv nms3d.
     """
     return _of_any_order(_nms3d_of_sorted, arrays, boxes, scores, iou_threshold)
 
 
-@operator(definition=definitions.nms3d_normal, fake=_any_number_of)
+@operator(definitions, fake=_any_number_of)
 def nms3d_normal(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
     """Keeps the 3-D boxes that overlap no kept box of a higher score, without yaw (mmcv).
 
@@ -254,15 +238,12 @@ def nms3d_normal(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: flo
         int32 [K], the indices of the kept boxes, in descending order of scores; the same in every
             run and at any number of threads.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpOmpNms3dNormal; mmcv nms3d_normal.
     """
     return _of_any_order(_nms3d_normal_of_sorted, arrays, boxes, scores, iou_threshold)
 
 
-@operator(definition=definitions.soft_nms, derivative=no_derivative("soft_nms"))
+@operator(definitions, derivative=NoDerivative())
 def soft_nms(
     arrays: Arrays,
     boxes: Array,
@@ -300,28 +281,27 @@ def soft_nms(
             threads; but boxes without area have an IoU of 0, where mmcv divides 0 by 0.
 
     Raises:
-        MluOpError: method is another word; offset is neither 0 nor 1; a shape or dtype differs from
-            the list above.
+        MluOpError: method is another word; offset is neither 0 nor 1.
 
     Source: mluOpOmpSoftNms; arXiv:1704.04503; mmcv soft_nms.
     """
-    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 4")
-    N = boxes_desc.shape[0]
+    boxes_tensor = arrays.tensor("boxes", boxes, "N 4")
+    N = boxes_tensor[0].shape[0]
     dets, *dets_tensor = arrays.output("dets", (N, 5), boxes)
     inds, *inds_tensor = arrays.output("inds", (N,))
     with arrays.handle() as own:
         own.call(
             *(_soft_nms, enumerator("method", method, METHODS), float(iou_threshold)),
             *(float(sigma), float(min_score), int32("offset", offset)),
-            *(boxes_desc, boxes_data, *arrays.tensor("scores", scores)),
-            *own.workspace(_soft_nms_workspace, boxes_desc),
+            *(*boxes_tensor, *arrays.tensor("scores", scores)),
+            *own.workspace(_soft_nms_workspace, boxes_tensor[0]),
             *(*dets_tensor, *inds_tensor, own.number_address),
         )
         found = own.number.value
     return arrays.first_rows(dets, (N, 5), found), arrays.first_rows(inds, (N,), found)
 
 
-@operator(definition=definitions.nms_match)
+@operator(definitions)
 def nms_match(arrays: Arrays, dets: Array, iou_threshold: float) -> tuple[Array, Array]:
     """Groups boxes by the box that NMS keeps of them (mmcv).
 
@@ -340,19 +320,16 @@ def nms_match(arrays: Arrays, dets: Array, iou_threshold: float) -> tuple[Array,
         group_sizes: int32 [K], the number of boxes of each group. ``np.split(members,
             group_sizes.cumsum()[:-1])`` is the list that mmcv returns.
 
-    Raises:
-        MluOpError: a shape or dtype differs from the list above.
-
     Source: mluOpOmpNmsMatch; arXiv:1904.04821; mmcv nms_match.
     """
-    dets_desc, dets_data = arrays.tensor("dets", dets, "N 5")
-    N = dets_desc.shape[0]
+    tensor = arrays.tensor("dets", dets, "N 5")
+    N = tensor[0].shape[0]
     members, *members_tensor = arrays.output("members", (N,))
     sizes, *sizes_tensor = arrays.output("group_sizes", (N,))
     with arrays.handle() as own:
         own.call(
-            *(_nms_match, float(iou_threshold), dets_desc, dets_data),
-            *own.workspace(_nms_match_workspace, dets_desc),
+            *(_nms_match, float(iou_threshold), *tensor),
+            *own.workspace(_nms_match_workspace, tensor[0]),
             *(*members_tensor, *sizes_tensor, own.number_address),
         )
         found = own.number.value

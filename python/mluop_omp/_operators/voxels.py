@@ -10,9 +10,9 @@ from mluop_omp._arrays import NUMBER, Arrays, enumerator, extent, floats, int32
 from mluop_omp._definitions import voxels as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, operator
-from mluop_omp._operators._derivative import Derivative, no_derivative, sum_by_index
-from mluop_omp._operators._empty import require_sizes
-from mluop_omp._operators._torch import ops, torch
+from mluop_omp._operators._derivative import Linear, NoDerivative, sum_by_index
+from mluop_omp._operators._tensors import require_sizes
+from mluop_omp._operators._torch import Tensor, ops, torch
 
 __all__ = ["dynamic_scatter", "dynamic_scatter_backward", "voxelization"]
 
@@ -26,7 +26,7 @@ _scatter_backward = function("mluOpDynamicScatterBackward", "pipppppppppppppspp"
 _scatter_backward_size = function("mluOpGetDynamicScatterBackwardWorkspaceSize", "pipp")
 
 
-@operator(definition=definitions.voxelization, derivative=no_derivative("voxelization"))
+@operator(definitions, derivative=NoDerivative())
 def voxelization(
     arrays: Arrays,
     points: Array,
@@ -60,20 +60,18 @@ def voxelization(
 
     Source: mluOpVoxelization; VoxelNet, arXiv:1711.06396; mmcv Voxelization.
     """
-    points_desc, points_data = arrays.tensor("points", points, "N F")
-    inputs = (
-        *((points_desc, points_data), floats("voxel_size", voxel_size)),
-        floats("coors_range", coors_range),
-    )
+    points_tensor = arrays.tensor("points", points, "N F")
+    N, F = points_tensor[0].shape
+    inputs = points_tensor, floats("voxel_size", voxel_size), floats("coors_range", coors_range)
     max_points, max_voxels = int32("max_points", max_points), int32("max_voxels", max_voxels)
     V, P = extent(max_voxels), extent(max_points)
-    voxels, *voxels_tensor = arrays.output("voxels", (V, P, points_desc.shape[1]), points)
+    voxels, *voxels_tensor = arrays.output("voxels", (V, P, F), points)
     coors, *coors_tensor = arrays.output("coors", (V, 3))
     counts, *counts_tensor = arrays.output("num_points_per_voxel", (V,))
     outputs = voxels_tensor, coors_tensor, counts_tensor
-    if points_desc.is_empty and points_desc.shape[0] == 0 and min(max_points, max_voxels) >= 0:
+    if points_tensor[0].is_empty and N == 0 and min(max_points, max_voxels) >= 0:
         declaration = "points N F, voxel_size 3, coors_range 6, voxels V P F, coors: V 3, counts: V"
-        require_sizes(declaration, *(desc for desc, _ in (*inputs, *outputs)))
+        require_sizes(declaration, *inputs, *outputs)
         for array in (voxels, coors, counts):
             arrays.fill(array, 0)
         found = 0
@@ -96,64 +94,39 @@ def voxelization(
     )
 
 
+def _keep(inputs: tuple, outputs: tuple) -> Sequence[Any]:
+    (feats, _, reduce), (voxel_feats, _, *voxels) = inputs, outputs
+    return voxel_feats.shape, feats, voxel_feats, *voxels, reduce
+
+
 def _scatter_as(
-    values: torch.Tensor,
-    feats: torch.Tensor,
-    voxel_feats: torch.Tensor,
-    voxel_map: torch.Tensor,
-    count: torch.Tensor,
+    values: Tensor,
+    shape: Sequence[int],
+    feats: Tensor,
+    voxel_feats: Tensor,
+    voxel_map: Tensor,
+    count: Tensor,
     reduce: str,
-) -> torch.Tensor:
+) -> Tensor:
     """Reduces values as dynamic_scatter reduced feats; the transpose of its backward operator."""
     if reduce == "max":
         ones = torch.ones_like(voxel_feats)
         sources = ops.dynamic_scatter_backward(ones, feats, voxel_feats, voxel_map, count, reduce)
         values = torch.where(sources != 0, values, 0)
-    V = voxel_feats.shape[0]
+    V = shape[0]
     # The last row collects the points without voxel.
     voxel = torch.where(voxel_map < 0, V, voxel_map)
     sums = sum_by_index(values, voxel, V + 1)[:V]
     return sums / count.unsqueeze(1) if reduce == "mean" else sums
 
 
-class _Scatter:
-    """The derivatives of dynamic_scatter and of its backward operator."""
-
-    @staticmethod
-    def save(ctx: Any, inputs: tuple, output: tuple) -> None:
-        feats, _, ctx.reduce = inputs
-        voxel_feats, _, voxel_map, count = output
-        ctx.save_for_backward(feats, voxel_feats, voxel_map, count)
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple:
-        return ops.dynamic_scatter_backward(grad, *ctx.saved_tensors, ctx.reduce), None, None
-
-    @staticmethod
-    def jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> torch.Tensor:
-        voxel_feats, _, voxel_map, count = outputs
-        return _scatter_as(tangents[0], inputs[0], voxel_feats, voxel_map, count, inputs[2])
-
-    @staticmethod
-    def save_transposed(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
-        ctx.reduce = inputs[5]
-        ctx.save_for_backward(*inputs[1:5])
-
-    @staticmethod
-    def backward_transposed(ctx: Any, grad: torch.Tensor) -> tuple:
-        return _scatter_as(grad, *ctx.saved_tensors, ctx.reduce), None, None, None, None, None
-
-    @staticmethod
-    def jvp_transposed(inputs: tuple, tangents: tuple, output: torch.Tensor) -> torch.Tensor:
-        # Neither the features nor the maxima move the point that a maximum comes from.
-        if tangents[0] is None:
-            return torch.zeros_like(output)
-        return ops.dynamic_scatter_backward(tangents[0], *inputs[1:])
-
-
 @operator(
-    definition=definitions.dynamic_scatter,
-    derivative=Derivative(_Scatter.save, _Scatter.backward, _Scatter.jvp),
+    definitions,
+    derivative=Linear(
+        feats=lambda grad, _, *kept: ops.dynamic_scatter_backward(grad, *kept),
+        keep=_keep,
+        tangent=_scatter_as,
+    ),
 )
 def dynamic_scatter(
     arrays: Arrays, feats: Array, coors: Array, reduce: str = "max"
@@ -177,25 +150,24 @@ def dynamic_scatter(
         voxel_points_count: int32 [V], the points of each voxel, at least 1.
 
     Raises:
-        MluOpError: N is 2**31 or more; reduce is another word; a shape or dtype differs from the
-            list above.
+        MluOpError: N is 2**31 or more; reduce is another word.
 
     Source: mluOpDynamicPointToVoxelForward; MVX-Net, arXiv:1904.01649; mmcv DynamicScatter.
     """
     reduction = enumerator("reduce", reduce, _REDUCTIONS)
-    feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
+    feats_tensor = arrays.tensor("feats", feats, "N C")
     coors_desc, _ = arrays.tensor("coors", coors, "N 3")
     # Overwritten where a coordinate is negative.
     coors, coors_data = arrays.copy(coors)
-    N, C = feats_desc.shape
+    N, C = feats_tensor[0].shape
     voxel_feats, voxel_feats_desc, voxel_feats_data = arrays.output("voxel_feats", (N, C), feats)
     voxel_coors, voxel_coors_desc, voxel_coors_data = arrays.output("voxel_coors", (N, 3))
     point2voxel_map, map_desc, map_data = arrays.output("point2voxel_map", (N,))
     counts, counts_desc, counts_data = arrays.output("voxel_points_count", (N,))
     with arrays.handle() as own:
         own.call(
-            *(_scatter, reduction, feats_desc, feats_data, coors_desc, coors_data),
-            *own.workspace(_scatter_size, feats_desc, coors_desc),
+            *(_scatter, reduction, *feats_tensor, coors_desc, coors_data),
+            *own.workspace(_scatter_size, feats_tensor[0], coors_desc),
             *(voxel_feats_desc, voxel_feats_data, voxel_coors_desc, voxel_coors_data),
             *(map_desc, map_data, counts_desc, counts_data, NUMBER, own.number_address),
         )
@@ -208,12 +180,8 @@ def dynamic_scatter(
     )
 
 
-@operator(
-    definition=definitions.dynamic_scatter_backward,
-    derivative=Derivative(
-        _Scatter.save_transposed, _Scatter.backward_transposed, _Scatter.jvp_transposed
-    ),
-)
+# Neither the features nor the maxima move the point that a maximum comes from.
+@operator(definitions, derivative=Linear(grad_voxel_feats=_scatter_as))
 def dynamic_scatter_backward(
     arrays: Arrays,
     grad_voxel_feats: Array,
@@ -245,18 +213,18 @@ def dynamic_scatter_backward(
     Source: mluOpDynamicScatterBackward; MVX-Net, arXiv:1904.01649; mmcv DynamicScatter.
     """
     reduction = enumerator("reduce", reduce, _REDUCTIONS)
-    feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
-    grad_desc, grad_data = arrays.tensor("grad_voxel_feats", grad_voxel_feats, "V C")
-    grad_feats, *grad_tensor = arrays.output("grad_feats", feats_desc.shape, feats)
+    feats_tensor = arrays.tensor("feats", feats, "N C")
+    grad_tensor = arrays.tensor("grad_voxel_feats", grad_voxel_feats, "V C")
+    grad_feats, *grad_feats_tensor = arrays.output("grad_feats", feats_tensor[0].shape, feats)
     with arrays.handle() as own:
-        own.number.value = int32("V", grad_desc.shape[0])
+        own.number.value = int32("V", grad_tensor[0].shape[0])
         own.call(
-            *(_scatter_backward, reduction, grad_desc, grad_data, feats_desc, feats_data),
+            *(_scatter_backward, reduction, *grad_tensor, *feats_tensor),
             *arrays.tensor("voxel_feats", voxel_feats),
             *arrays.tensor("point2voxel_map", point2voxel_map),
             *arrays.tensor("voxel_points_count", voxel_points_count),
             *(NUMBER, own.number_address),
-            *own.workspace(_scatter_backward_size, reduction, feats_desc),
-            *grad_tensor,
+            *own.workspace(_scatter_backward_size, reduction, feats_tensor[0]),
+            *grad_feats_tensor,
         )
     return grad_feats

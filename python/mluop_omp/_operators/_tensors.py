@@ -1,11 +1,11 @@
-"""Calls whose result is empty or zero because a size is 0, which functions of MLU-OPS refuse.
-
-The library is not called, so the tensors are checked here.
-"""
+"""The output of a call, and the calls without elements."""
 
 from __future__ import annotations
 
-from mluop_omp._arrays import DTYPES, Descriptor
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
+
+from mluop_omp._arrays import DTYPES, Arrays, Descriptor
 from mluop_omp._library import bad_param
 
 _NAMES = {code: name for name, code in DTYPES.items()}
@@ -13,13 +13,29 @@ _FLOATS = {DTYPES[name] for name in ("float16", "bfloat16", "float32")}
 _INT32 = DTYPES["int32"]
 
 
+def output_of(
+    arrays: Arrays,
+    function: Callable[..., int],
+    inputs: Iterable[Any],
+    name: str,
+    shape: tuple[int, ...],
+    like: Any = None,
+) -> Any:
+    """Returns the output of a function, whose descriptor and address follow the inputs."""
+    output, descriptor, address = arrays.output(name, shape, like)
+    with arrays.handle() as own:
+        own.call(function, *inputs, descriptor, address)
+    return output
+
+
 def _require_type(name: str, found: int, expected: int) -> None:
     if found != expected:
         raise bad_param(f"{name} has dtype {_NAMES[found]}, expected {_NAMES[expected]}")
 
 
-def require_sizes(declaration: str, *descriptors: Descriptor) -> dict[str, int]:
-    """Returns the sizes of tensors by their letters in a text such as
+def require_sizes(declaration: str, *tensors: Sequence[Any]) -> None:
+    """Checks the tensors of a call whose result is empty or zero because a size is 0, which
+    functions of MLU-OPS refuse: the library is not called. The declaration is a text such as
 
         "features B C M, indices: B N 3, weights B N 3"
 
@@ -28,7 +44,7 @@ def require_sizes(declaration: str, *descriptors: Descriptor) -> dict[str, int]:
     """
     sizes: dict[str, int] = {}
     dtype = None
-    for text, descriptor in zip(declaration.split(", "), descriptors):
+    for text, (descriptor, _) in zip(declaration.split(", "), tensors):
         title, *dimensions = text.split()
         name = title.rstrip(":")
         if title.endswith(":"):
@@ -40,7 +56,6 @@ def require_sizes(declaration: str, *descriptors: Descriptor) -> dict[str, int]:
             dtype = descriptor.dtype if dtype is None else dtype
             _require_type(name, descriptor.dtype, dtype)
         _require_shape(name, descriptor, dimensions, sizes)
-    return sizes
 
 
 def _require_shape(
