@@ -91,7 +91,7 @@ class Operator:
         self.signature = signature.replace(parameters=list(signature.parameters.values())[1:])
         self.doc = _with_errors(self.name, inspect.getdoc(self.kernel) or "")
         if self.derivative is not None:
-            self.derivative.declare(self.name, list(self.signature.parameters))
+            self.derivative.declare(self.name, list(self.signature.parameters), self.tensors)
 
     def __call__(self, arrays: Arrays, *arguments: Any) -> Any:
         try:

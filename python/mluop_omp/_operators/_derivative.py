@@ -12,6 +12,9 @@ from typing import Any, Callable
 
 from mluop_omp._operators._torch import Tensor, ops, torch
 
+# What is kept for the gradients: tensors, and other values before and after them.
+Kept = tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
+
 
 class Derivative:
     """The derivative of an operator.
@@ -20,7 +23,7 @@ class Derivative:
         `needs` tells which inputs require a gradient.
     jvp(inputs, tangents, outputs) returns the tangent of the first output. The tangents of some
         inputs are None.
-    keep(inputs, outputs) returns what is kept for `gradients`: the inputs, unless it is given.
+    keep(inputs, outputs) returns what is kept: the inputs, unless it is given.
     """
 
     name: str
@@ -29,28 +32,27 @@ class Derivative:
         self,
         gradients: Callable[..., Sequence[Tensor | None]],
         jvp: Callable[..., Tensor],
-        keep: Callable[[tuple, Any], Sequence[Any]] | None = None,
+        keep: Callable[[tuple, Any], Kept] | None = None,
     ) -> None:
         self.gradients = gradients
         self.jvp = jvp
-        self.keep = keep or (lambda inputs, outputs: inputs)
+        self.keep = keep
 
-    def declare(self, name: str, inputs: list[str]) -> None:
-        """Receives the name of the operator and the names of its inputs."""
+    def declare(self, name: str, inputs: list[str], tensors: int) -> None:
+        """Receives the name of the operator, the names of its inputs, and how many are tensors."""
         self.name = name
+        if self.keep is None:
+            self.keep = lambda inputs, outputs: ((), inputs[:tensors], inputs[tensors:])
 
     def save(self, ctx: Any, inputs: tuple, outputs: Any) -> None:
-        if isinstance(outputs, tuple):
-            ctx.mark_non_differentiable(*outputs[1:])
-        kept = self.keep(inputs, outputs)
-        are_tensors = [isinstance(each, torch.Tensor) for each in kept]
-        ctx.save_for_backward(*[each for each, is_one in zip(kept, are_tensors) if is_one])
-        ctx.kept = [None if is_one else (each,) for each, is_one in zip(kept, are_tensors)]
+        before, tensors, after = self.keep(inputs, outputs)
+        ctx.kept = before, after
+        if tensors:
+            ctx.save_for_backward(*tensors)
 
     def backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        tensors = iter(ctx.saved_tensors)
-        kept = [next(tensors) if each is None else each[0] for each in ctx.kept]
-        gradients = self.gradients(ctx.needs, grad, *kept)
+        before, after = ctx.kept
+        gradients = self.gradients(ctx.needs, grad, *before, *ctx.saved_tensors, *after)
         return (*gradients, *[None] * (len(ctx.needs) - len(gradients)))
 
 
@@ -58,7 +60,7 @@ class Linear(Derivative):
     """The derivative of an operator that is linear in each of the named inputs.
 
     Each has a function of the gradient and of what is kept, which returns its gradient. Kept are
-    the inputs, but the shape in place of the only input in which an operator is linear.
+    the inputs; of the only input in which an operator is linear, its shape, before the others.
 
     tangent(tangent, *kept) returns the tangent of an operator that is linear in one input once its
         further outputs are known. The operator itself computes the tangents of others.
@@ -66,23 +68,23 @@ class Linear(Derivative):
 
     def __init__(
         self,
-        keep: Callable[[tuple, Any], Sequence[Any]] | None = None,
+        keep: Callable[[tuple, Any], Kept] | None = None,
         tangent: Callable[..., Tensor] | None = None,
         **transposed: Callable[..., Tensor],
     ) -> None:
-        super().__init__(self._gradients, self._jvp, keep or self._inputs)
+        super().__init__(self._gradients, self._jvp, keep)
         self._tangent = tangent
         self._transposed = transposed
 
-    def declare(self, name: str, inputs: list[str]) -> None:
-        super().declare(name, inputs)
-        self._positions = [inputs.index(each) for each in self._transposed]
-
-    def _inputs(self, inputs: tuple, outputs: Any) -> Sequence[Any]:
-        if len(self._positions) > 1:
-            return inputs
-        (position,) = self._positions
-        return (*inputs[:position], inputs[position].shape, *inputs[position + 1 :])
+    def declare(self, name: str, inputs: list[str], tensors: int) -> None:
+        first, *others = self._positions = [inputs.index(each) for each in self._transposed]
+        if self.keep is None and not others:
+            self.keep = lambda inputs, outputs: (
+                (inputs[first].shape,),
+                inputs[:first] + inputs[first + 1 : tensors],
+                inputs[tensors:],
+            )
+        super().declare(name, inputs, tensors)
 
     def _gradients(self, needs: Sequence[bool], grad: Tensor, *kept: Any) -> list[Tensor | None]:
         gradients: list[Tensor | None] = [None] * len(needs)
@@ -97,7 +99,8 @@ class Linear(Derivative):
         (tangent,) = (tangents[position] for position in self._positions)
         if tangent is None:
             return torch.zeros_like(_first(outputs))
-        return self._tangent(tangent, *self.keep(inputs, outputs))
+        before, tensors, after = self.keep(inputs, outputs)
+        return self._tangent(tangent, *before, *tensors, *after)
 
 
 class NoDerivative(Derivative):

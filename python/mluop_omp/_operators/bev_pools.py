@@ -54,7 +54,7 @@ def _shapes(arrays: Arrays, geom_xyz: Any, features: Any, voxel_num: Any) -> tup
     definitions,
     derivative=Linear(
         features=lambda grad, pos_memo: ops.voxel_pooling_backward(grad, pos_memo),
-        keep=lambda inputs, outputs: outputs[1:],
+        keep=lambda inputs, outputs: ((), outputs[1:], ()),
     ),
     precision=Precision.WIDEST,
     fake=_shapes,

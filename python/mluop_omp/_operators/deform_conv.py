@@ -12,7 +12,7 @@ from mluop_omp._library import Object, bad_param, function
 from mluop_omp._operators import _deformable
 from mluop_omp._operators._declaration import Array, Pair, Precision, operator
 from mluop_omp._operators._deformable import Geometry
-from mluop_omp._operators._derivative import Derivative, NoDerivative, linear_terms, total
+from mluop_omp._operators._derivative import Derivative, Kept, NoDerivative, linear_terms, total
 from mluop_omp._operators._descriptors import descriptors
 from mluop_omp._operators._tensors import require_sizes
 from mluop_omp._operators._torch import Tensor, ops, torch
@@ -118,8 +118,8 @@ def _computes(
     return True
 
 
-def _keep(inputs: tuple, output: Tensor) -> Sequence[Any]:
-    return *inputs[:4], inputs[5:]
+def _keep(inputs: tuple, output: Tensor) -> Kept:
+    return (), inputs[:4], (inputs[5:],)
 
 
 def _gradients(

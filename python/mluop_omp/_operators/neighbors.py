@@ -161,7 +161,7 @@ def _derivative(points: slice, missing: float) -> Derivative:
         lambda inputs, tangents, outputs: _tangent(
             inputs[points], tangents[points], outputs, missing
         ),
-        lambda inputs, outputs: (*inputs[points], *outputs),
+        lambda inputs, outputs: ((), (*inputs[points], *outputs), ()),
     )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 from mluop_omp._arrays import Arrays, enumerator, extent, int32
 from mluop_omp._definitions import roi_pools as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, Precision, Triple, operator
-from mluop_omp._operators._derivative import Linear, NoDerivative, in_float32
+from mluop_omp._operators._derivative import Kept, Linear, NoDerivative, in_float32
 from mluop_omp._operators._tensors import require_sizes
 from mluop_omp._operators._torch import Tensor, ops, torch
 
@@ -24,9 +23,9 @@ _query_points = function("mluOpGetRoiPointPool3dWorkspaceSize", "piiiiipppppp")
 _pool_points = function("mluOpRoiPointPool3d", "piiiiipppppppspppp")
 
 
-def _keep(inputs: tuple, outputs: tuple) -> Sequence[Any]:
+def _keep(inputs: tuple, outputs: tuple) -> Kept:
     pooled, argmax, listed = outputs
-    return pooled.shape, listed, argmax, inputs[2].shape[0], inputs[5]
+    return (pooled.shape,), (listed, argmax), (inputs[2].shape[0], inputs[5])
 
 
 @in_float32

@@ -11,7 +11,7 @@ from mluop_omp._definitions import rois as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._bilinear import corners
 from mluop_omp._operators._declaration import Array, Pair, Precision, Triple, operator
-from mluop_omp._operators._derivative import Linear, in_float32
+from mluop_omp._operators._derivative import Kept, Linear, in_float32
 from mluop_omp._operators._descriptors import descriptors
 from mluop_omp._operators._tensors import require_sizes
 from mluop_omp._operators._torch import Tensor, ops, torch
@@ -66,9 +66,16 @@ class _Pixels:
         return output
 
 
-def _keep(inputs: tuple, outputs: tuple) -> Sequence[Any]:
+class _RoiAlign(Linear):
+    def save(self, ctx: Any, inputs: tuple, outputs: tuple) -> None:
+        ctx.mark_non_differentiable(*outputs[1:])
+        super().save(ctx, inputs, outputs)
+
+
+def _keep(inputs: tuple, outputs: tuple) -> Kept:
     input, rois, _, *numbers = inputs
-    return outputs[0].shape, rois, *outputs[1:], (input.shape[0], *input.shape[2:]), *numbers
+    (B, _, *size), (output, *argmax) = input.shape, outputs
+    return (output.shape,), (rois, *argmax), ((B, *size), *numbers)
 
 
 @in_float32
@@ -102,7 +109,7 @@ def _pool_as(
 
 @operator(
     definitions,
-    derivative=Linear(
+    derivative=_RoiAlign(
         input=lambda grad, _, *kept: ops.roi_align_backward(grad, *kept),
         keep=_keep,
         tangent=_pool_as,

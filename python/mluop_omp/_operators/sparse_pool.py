@@ -53,7 +53,7 @@ def _jvp(arguments: tuple, tangents: tuple, output: Tensor) -> Tensor:
 @operator(
     definitions,
     derivative=Derivative(
-        _gradient, _jvp, lambda inputs, output: (inputs[0], output, *inputs[1:3])
+        _gradient, _jvp, lambda inputs, output: ((), (inputs[0], output, *inputs[1:3]), ())
     ),
     precision=Precision.WIDEST,
 )

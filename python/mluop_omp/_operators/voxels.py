@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 from mluop_omp._arrays import NUMBER, Arrays, enumerator, extent, floats, int32
 from mluop_omp._definitions import voxels as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, operator
-from mluop_omp._operators._derivative import Linear, NoDerivative, sum_by_index
+from mluop_omp._operators._derivative import Kept, Linear, NoDerivative, sum_by_index
 from mluop_omp._operators._tensors import require_sizes
 from mluop_omp._operators._torch import Tensor, ops, torch
 
@@ -94,9 +93,9 @@ def voxelization(
     )
 
 
-def _keep(inputs: tuple, outputs: tuple) -> Sequence[Any]:
+def _keep(inputs: tuple, outputs: tuple) -> Kept:
     (feats, _, reduce), (voxel_feats, _, *voxels) = inputs, outputs
-    return voxel_feats.shape, feats, voxel_feats, *voxels, reduce
+    return (voxel_feats.shape,), (feats, voxel_feats, *voxels), (reduce,)
 
 
 def _scatter_as(
