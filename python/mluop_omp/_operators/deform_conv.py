@@ -58,9 +58,9 @@ def _convolution(
 
 
 def _to_nhwc(arrays: Arrays, **images: Any) -> dict[str, _Held]:
-    """Returns the arrays as [N, H, W, C], which are held until the call returns."""
+    """Returns the arrays, but for a missing mask, as [N, H, W, C]: held until the call returns."""
     return {
-        name: _NONE if image is None else arrays.to_nhwc(name, image)
+        name: _NONE if name == "mask" and image is None else arrays.to_nhwc(name, image)
         for name, image in images.items()
     }
 
