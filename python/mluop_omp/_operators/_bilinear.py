@@ -12,7 +12,7 @@ from mluop_omp._operators._torch import Tensor, torch
 class Corner(NamedTuple):
     """One of the four pixels around each sample."""
 
-    index: Tensor  # among the pixels of the image, row by row; 0 outside of the image
+    pixel: Tensor  # among the pixels of the image, row by row; 0 outside of the image
     exists: Tensor
     weight: Tensor
     slopes: tuple[Tensor, Tensor]  # of the weight, along height and width
@@ -29,5 +29,5 @@ def corners(y: Tensor, x: Tensor, height: Any, width: Any) -> Iterator[Corner]:
         along_y = y - top if down else 1 - (y - top)
         along_x = x - left if right else 1 - (x - left)
         slopes = (2 * down - 1) * along_x, (2 * right - 1) * along_y
-        index = torch.where(exists, row * width + column, 0)
-        yield Corner(index, exists, along_y * along_x, slopes)
+        pixel = torch.where(exists, row * width + column, 0)
+        yield Corner(pixel, exists, along_y * along_x, slopes)

@@ -153,7 +153,7 @@ def _with_errors(name: str, doc: str) -> str:
     text, source, rest = doc.partition("\n\nSource:")
     forward, backward, _ = name.partition("_backward")
     if "\n\nRaises:\n" in text:
-        text = f"{text.rstrip('.')}; a shape or dtype differs from the list above."
+        text = f"{text.rstrip('.')};\n        a shape or dtype differs from the list above."
     elif backward:
         text += f"\n\nRaises:\n    MluOpError: as `{forward}`."
     else:

@@ -40,7 +40,7 @@ def _pixels(
         for axis, (pixel, stride, pad, dilation) in enumerate(zip(pixels, *geometry[:3]))
     )
     for corner in corners(y, x, H, W):
-        index = corner.index.reshape(N, groups, 1, -1).expand(-1, -1, C // groups, -1)
+        index = corner.pixel.reshape(N, groups, 1, -1).expand(-1, -1, C // groups, -1)
         read = flat.gather(3, index).reshape(N, groups, -1, K, Ho, Wo)
         yield corner, index, torch.where(corner.exists, read, 0)
 

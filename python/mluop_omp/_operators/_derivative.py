@@ -36,7 +36,7 @@ class Derivative:
     ) -> None:
         self.gradients = gradients
         self.jvp = jvp
-        self.keep = keep
+        self.keep: Any = keep
 
     def declare(self, name: str, inputs: list[str], tensors: int) -> None:
         """Receives the name of the operator, the names of its inputs, and how many are tensors."""

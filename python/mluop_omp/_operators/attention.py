@@ -61,7 +61,7 @@ def _samples(
     pixels = []
     for corner in corners(y * height - 0.5, x * width - 0.5, height, width):
         along_y, along_x = corner.slopes
-        found = start + corner.index, corner.weight, along_x * width, along_y * height
+        found = start + corner.pixel, corner.weight, along_x * width, along_y * height
         pixels.append([torch.where(corner.exists, each, 0) for each in found])
     keys, weights, along_x, along_y = map(torch.stack, zip(*pixels))
     B, _, M, _ = value.shape

@@ -102,7 +102,7 @@ def _pool_as(
     channel = torch.arange(values.shape[1], device=values.device).view(1, -1, 1, 1)
     pixels, pooled = values.reshape(*values.shape[:2], H * W), torch.zeros_like(argmax_y)
     for corner in corners(argmax_y.clamp(0, H - 1), argmax_x.clamp(0, W - 1), H, W):
-        read = pixels[image, channel, corner.index]
+        read = pixels[image, channel, corner.pixel]
         pooled = pooled + torch.where(corner.exists, corner.weight * read, 0)
     return torch.where(inside, pooled, 0)
 

@@ -79,9 +79,9 @@ def _convolution(
     else:
         out = output_space(space, kernel, stride, pad, dilation)
         out_space = int32s("out_space", out, axes)
-    vectors = pad, stride, dilation, space, kernel, out_space
+    in_order = pad, stride, dilation, space, kernel, out_space
     return (
-        _descriptor(axes + 2, batch_size, *vectors, subm, 0, 0),
+        _descriptor(axes + 2, batch_size, *in_order, subm, 0, 0),
         math.prod(kernel),
         # An input site contributes through every stride-th offset of an axis.
         math.prod(-(-k // max(s, 1)) for k, s in zip(kernel, stride)),
