@@ -148,7 +148,7 @@ class Operator:
 def _with_errors(name: str, doc: str) -> str:
     """Returns the documentation with the error that every operator raises.
 
-    A gradient without a section of errors has those of its operator.
+    A gradient without a section of errors refers to its operator.
     """
     text, source, rest = doc.partition("\n\nSource:")
     forward, backward, _ = name.partition("_backward")
