@@ -148,7 +148,7 @@ def _recorded(folder: str) -> Iterator[None]:
             if threading.get_ident() != thread:
                 return handle()
             with _environment(MLUOP_GEN_CASE_DIR=folder, **_VARIABLES):
-                own = _library.Handle(_library.get_algorithm())
+                own = _library.Handle(_library.algorithm)
             own._idle = []  # No other call gets it.
             return own
 

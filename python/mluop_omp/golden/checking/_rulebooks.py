@@ -15,7 +15,7 @@ from mluop_omp.golden.checking._calls import Call, Difference, Findings, Ruleboo
 from mluop_omp.golden.checking._differences import difference
 from mluop_omp.golden.checking._filters import distinct
 from mluop_omp.golden.comparison import Comparison, SparseSites, compare
-from mluop_omp.torch.rulebooks import fit_columns
+from mluop_omp.torch.rulebooks import directed_pairs
 
 
 def pairs(call: Call) -> Findings:
@@ -117,7 +117,7 @@ def ordered(found: Rulebook, expected: Rulebook, rows: int) -> Rulebook:
     the order of the expected ones, all others last; the pairs of each offset in the order of their
     input rows, followed by -1.
     """
-    sites, pairs, num = found.sites, fit_columns(found.pairs, rows), found.num
+    sites, pairs, num = found.sites, directed_pairs(found.pairs, False, rows), found.num
     _, places = torch.unique(torch.cat((expected.sites, sites)), dim=0, return_inverse=True)
     of_expected, of_found = places.split([len(expected.sites), len(sites)])
     ranks = torch.full((len(places),), len(places))
