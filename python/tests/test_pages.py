@@ -156,8 +156,6 @@ class Reader:
         for command, printed in re.findall(r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, re.MULTILINE):
             if command.startswith(("mluop_case ", "cc ")):
                 self.require(command.split()[0])
-            if " --html " in command:
-                require("matplotlib")
             assert self.output("sh", "-c", command) == printed
 
     def sh(self, block: str) -> None:
