@@ -83,8 +83,9 @@ def boxes_overlap_bev(arrays: Arrays, boxes_a: Array, boxes_b: Array) -> Array:
 
     Returns:
         [N, M] of the dtype of boxes_a: the bits of the serial loop, in every run and at any number
-            of threads; 0 if x, y, dx, dy or yaw of a box is NaN or infinite, or dx or dy not
-            positive.
+            of threads; 0 if x, y, dx, dy or yaw of a box is NaN, x, y or yaw infinite, or dx or dy
+            not positive. A box with an infinite side has overlap 0 in float64; in float32 it
+            contains corners like any other box, and overlaps that overflow are infinite or NaN.
 
     Source: mluOpOmpBoxesOverlapBev; PointRCNN, arXiv:1812.04244; mmcv boxes_overlap_bev.
     """
