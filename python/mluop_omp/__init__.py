@@ -31,6 +31,8 @@ from mluop_omp.golden import (
     CheckedCall,
     CheckFailure,
     Comparison,
+    Replay,
+    ReplayedCall,
     Run,
     RunComparison,
     SparseSites,
@@ -39,6 +41,7 @@ from mluop_omp.golden import (
     compare_runs,
     record,
     recording,
+    replay,
 )
 
 _NAMES = [
@@ -47,6 +50,8 @@ _NAMES = [
     "Comparison",
     "FILTER_LAYOUTS",
     "MluOpError",
+    "Replay",
+    "ReplayedCall",
     "Run",
     "RunComparison",
     "SparseSites",
@@ -64,6 +69,7 @@ _NAMES = [
     "record",
     "recording",
     "release_memory",
+    "replay",
     "threads",
 ]
 if not TYPE_CHECKING:  # mypy takes a list of literals for the whole of __all__.

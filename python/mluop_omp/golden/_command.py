@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
     with _progress.shown():
         result = _compare(arguments)
-        _print(printable(str(result)))
+        print_report(printable(str(result)))
         if arguments.html is not None:
             result.html(arguments.html)
     if arguments.json is not None:
@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 2 if not result.comparable else 0 if result.equal else 1
 
 
-def _print(text: str) -> None:
+def print_report(text: str) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:

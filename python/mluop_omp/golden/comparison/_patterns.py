@@ -21,6 +21,8 @@ _MAX_CHANNELS = 4096
 _MIN_ELEMENTS = 8
 # Rounding errors of product, sum and fit, as a multiple of the tolerance.
 _ROUNDINGS = 4
+# A line explains the errors of a channel if what is left is at most this share of them.
+_LEFT = 0.25
 
 
 def equal_sets(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
@@ -96,7 +98,10 @@ def _range(low: float, high: float) -> str:
 
 
 def _fits(found: Tensor, expected: Tensor, dim: int, rtol: float, atol: float) -> np.ndarray | None:
-    """Returns the factor and the offset of each channel; None if a channel fits no line."""
+    """Returns the factor and the offset of each channel, 1 and 0 within the tolerance.
+
+    Returns None if a channel fits no line.
+    """
     channels = found.shape[dim]
     if not 1 < channels <= _MAX_CHANNELS or found.array.size < _MIN_ELEMENTS * channels:
         return None
@@ -105,11 +110,15 @@ def _fits(found: Tensor, expected: Tensor, dim: int, rtol: float, atol: float) -
         at = (slice(None),) * dim + (channel,)
         e, b = found[at].numbers(), expected[at].numbers()
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            factor, offset = (1, 0) if np.array_equal(e, b) else _line(e, b)
-            error = np.abs(e - (factor * b + offset))
-            if not (error <= _ROUNDINGS * (atol + rtol * np.abs(e))).all():
+            error = np.abs(e - b)
+            if (error <= atol + rtol * np.abs(b)).all():
+                fits[channel] = 1, 0
+                continue
+            fits[channel] = factor, offset = _line(e, b)
+            left = np.abs(e - (factor * b + offset))
+            is_line = (left <= _ROUNDINGS * (atol + rtol * np.abs(e))).all()
+            if not is_line or not np.linalg.norm(left) <= _LEFT * np.linalg.norm(error):
                 return None
-        fits[channel] = factor, offset
     return fits
 
 

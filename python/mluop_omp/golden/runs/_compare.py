@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Callable, TypeVar, Union
+from typing import Callable, TypeVar
 
 from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import listed, module_label, name_of, path_of
@@ -15,18 +13,17 @@ from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._criteria import Criteria, Options
 from mluop_omp.golden.runs._names import NameMap, Names, contains, suggest
 from mluop_omp.golden.runs._result import CallDifference, GradientDifference, RunComparison
-from mluop_omp.golden.runs._run import Call, Gradient, Run, Value
+from mluop_omp.golden.runs._run import Call, Gradient, Run, RunSource, Value, opened
 from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
 
-_Source = Union[str, "os.PathLike[str]", Run]
 _Key = tuple
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
 def compare_runs(
-    found: _Source,
-    expected: _Source,
+    found: RunSource,
+    expected: RunSource,
     *,
     names: Names = None,
     rtol: float | None = None,
@@ -62,12 +59,8 @@ def compare_runs(
     Source: mluOpOmpCompare; docs/record.md.
     """
     options = Options.of(rtol, atol, criteria, worst, axes)
-    with contextlib.ExitStack() as stack:
-        runs = [
-            each if isinstance(each, Run) else stack.enter_context(Run(each))
-            for each in (found, expected)
-        ]
-        return _RunComparer(runs[0], runs[1], NameMap(names), options).compare()
+    with opened(found) as found_run, opened(expected) as expected_run:
+        return _RunComparer(found_run, expected_run, NameMap(names), options).compare()
 
 
 class _RunComparer:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mluop_omp.golden.comparison import SparseSites
-from mluop_omp.golden.runs._sources import leaves
+from mluop_omp.golden.runs._sources import described, leaves
 from mluop_omp.golden.runs._writer import RunWriter, Sites
 
 Entry = dict[str, Any]
@@ -98,6 +98,11 @@ class Recorder:
                 {"path": path, **self._writer.add(f"{name}.{path}", tensor)[0]}
                 for path, tensor in own
             ]
+        if name == "" and call["call"] == 0:
+            # As replay() calls the model again.
+            with contextlib.suppress(TypeError):
+                positional = [described(each, str(k)) for k, each in enumerate(args)]
+                call["arguments"] = {"tuple": [{"tuple": positional}, described(kwargs)]}
         self._record(call, "input", {**dict(enumerate(args)), **kwargs})
         self._begun[threading.get_ident()].append((module, call))
 

@@ -58,7 +58,7 @@ def record(
     if loss is not None and not callable(loss):
         raise TypeError(f"loss is {loss!r}, expected a function of the outputs")
     args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
-    kwargs = inputs if isinstance(inputs, dict) else {}
+    args, kwargs = arguments_of(inputs)
     options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
     with recording(model, path, gradients=gradients, **options):
         outputs = model(*args, **kwargs)
@@ -67,6 +67,13 @@ def record(
 
             differentiate(model, inputs, outputs if loss is None else loss(outputs))
     return outputs
+
+
+def arguments_of(inputs: Any) -> tuple[tuple, dict[str, Any]]:
+    """Returns the positional and the named arguments of a model."""
+    if isinstance(inputs, dict):
+        return (), inputs
+    return inputs if isinstance(inputs, tuple) else (inputs,), {}
 
 
 @contextlib.contextmanager

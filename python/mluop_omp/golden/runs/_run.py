@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Union
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class Call:
         state: parameters and buffers of the module itself by name, in its first call.
         not_recorded: values that may contain tensors but were not searched, such as
             "output boxes: generator".
+        arguments: how the tensors make up the arguments, for `mluop_omp.replay`; None if unknown.
     """
 
     module: str
@@ -66,6 +67,7 @@ class Call:
     outputs: dict[str, Value]
     state: dict[str, Value]
     not_recorded: tuple[str, ...] = ()
+    arguments: Any = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,6 +198,19 @@ class Run:
             if array.shape != shape:
                 raise _Invalid(f"{name}.npy has shape {list(array.shape)}, expected {list(shape)}")
             return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+RunSource = Union[str, "os.PathLike[str]", Run]
+
+
+@contextlib.contextmanager
+def opened(source: RunSource) -> Iterator[Run]:
+    """Opens the file of a run; a `Run` stays open."""
+    if isinstance(source, Run):
+        yield source
+        return
+    with Run(source) as run:
+        yield run
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
@@ -349,7 +364,7 @@ def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
     )
     texts = tuple(f"{path_of(role, path)}: {kind}" for role, path, kind in skipped)
     head = item.get("module", str), item.get("call", int), item.get("class", str)
-    return Call(*head, inputs, outputs, state, not_recorded=texts)
+    return Call(*head, inputs, outputs, state, texts, item.members.get("arguments"))
 
 
 def _gradient(item: _Object, tensors: dict[str, Recorded]) -> Gradient:

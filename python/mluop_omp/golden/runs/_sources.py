@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+import copy
 import json
 import math
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import torch
@@ -87,7 +88,7 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
     if sparse is not None or isinstance(value, Tensor):
         yield path, value if sparse is None else sparse
         return
-    if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)) or _is_numbers(value):
+    if isinstance(value, np.ndarray) or _is_number(value):
         array = np.asarray(value)
         yield path, array if array.dtype.kind in "biufc" else type(value)
         return
@@ -100,6 +101,96 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
     for name, member in members:
         below = f"{path}.{_quoted(name)}" if path else _quoted(name)
         yield from leaves(member, below, (*parents, id(value)))
+
+
+def replaced(value: Any, new: Callable[[str, Any], Any], path: str = "", depth: int = 0) -> Any:
+    """Returns a value with other tensors: `new` of each path and tensor that `leaves` yields.
+
+    Containers and objects are copied where a member changes. Numbers, nested tensors and sparse
+    tensors of PyTorch stay as they are.
+    """
+    if value is None or isinstance(value, _WITHOUT_TENSORS) or _is_number(value):
+        return value
+    if isinstance(value, (Tensor, np.ndarray)):
+        is_strided = isinstance(value, np.ndarray) or _is_strided(value)
+        return new(path, value) if is_strided else value
+    sparse = _sparse(value)
+    if sparse is not None:
+        sites = new(path, sparse)
+        others = {id(sparse.features): sites.features, id(sparse.indices): sites.indices}
+        changes = {name: others.get(id(each), each) for name, each in vars(value).items()}
+        return _with_members(value, changes)
+    members = _members(value)
+    if members is None or depth == _MAX_DEPTH:
+        return value
+    changes = {}
+    for name, member in members:
+        below = f"{path}.{_quoted(name)}" if path else _quoted(name)
+        changes[name] = replaced(member, new, below, depth + 1)
+    return _with_members(value, changes)
+
+
+def described(value: Any, path: str = "") -> Any:
+    """Returns a value as JSON, with the paths of its tensors.
+
+    Raises TypeError if it has anything but tensors, numbers, texts, lists, tuples and dicts.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return {"value": value}
+    if isinstance(value, (Tensor, np.ndarray)):
+        return {"tensor": path}
+    below = f"{path}." if path else ""
+    if type(value) in (list, tuple):
+        kind = type(value).__name__
+        return {kind: [described(each, f"{below}{k}") for k, each in enumerate(value)]}
+    if type(value) is dict and all(isinstance(each, str) for each in value):
+        named = {k: described(each, f"{below}{_quoted(k)}") for k, each in value.items()}
+        return {"dict": named}
+    raise TypeError(f"{path} is of type {type(value).__name__}")
+
+
+def restored(description: Any, tensor: Callable[[str], Any], where: str) -> Any:
+    """Returns the value of a description, with tensor(path) for each tensor.
+
+    Raises ValueError if there is none, or an invalid one: files are untrusted.
+    """
+    if isinstance(description, dict) and len(description) == 1:
+        ((kind, content),) = description.items()
+        if kind == "value" and (content is None or isinstance(content, (bool, int, float, str))):
+            return content
+        if kind == "tensor" and isinstance(content, str):
+            return tensor(content)
+        if kind in ("list", "tuple") and isinstance(content, list):
+            members = [restored(each, tensor, where) for each in content]
+            return members if kind == "list" else tuple(members)
+        if kind == "dict" and isinstance(content, dict):
+            return {name: restored(each, tensor, where) for name, each in content.items()}
+    raise ValueError(f"{where} does not describe the arguments of the model, expected inputs")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex, np.generic)) or _is_numbers(value)
+
+
+def _is_strided(tensor: Tensor) -> bool:
+    return not tensor.is_nested and tensor.layout is torch.strided
+
+
+def _with_members(value: Any, members: dict[Any, Any]) -> Any:
+    """Returns a copy with these members, or the value itself if they are its own."""
+    if all(own is members[name] for name, own in _members(value) or ()):
+        return value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*members.values())
+    if isinstance(value, _SEQUENCES):
+        return type(value)(members.values())
+    changed = copy.copy(value)
+    for name, member in members.items():
+        if isinstance(value, Mapping):
+            changed[name] = member
+        else:
+            object.__setattr__(changed, name, member)
+    return changed
 
 
 def _quoted(name: Any) -> str:

@@ -1,0 +1,104 @@
+"""`python -m mluop_omp replay`: runs a model on the inputs of a run."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+from typing import Any
+
+from mluop_omp import _requirements
+from mluop_omp.golden import _output, _progress
+from mluop_omp.golden._command import print_report
+from mluop_omp.golden._text import printable
+from mluop_omp.golden.runs import replay
+from mluop_omp.golden.runs._names import read_rules
+
+_DESCRIPTION = """
+Calls every module of MODEL on the inputs that are recorded in RUN, a file of mluop_omp.record, and
+lists the modules whose outputs rounding does not explain. Each module is judged alone.
+"""
+_EPILOG = """
+Exit status: 0 every call agrees; 1 a call stands out, or parameters or calls differ; 2 nothing was
+compared, or the arguments are invalid.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "replay",
+        help="find the modules that compute something else than in a run",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="FILE.py:NAME or PACKAGE.MODULE:NAME of a torch.nn.Module, or of a function without "
+        "arguments that returns one",
+    )
+    parser.add_argument("file", metavar="RUN", help="the run of the device, or of a reference")
+    parser.add_argument(
+        "--inputs",
+        metavar="FILE.pt",
+        help="the arguments of the model, written by torch.save: a tuple, a dict of named "
+        "arguments, or the only one; default: the recorded ones",
+    )
+    parser.add_argument(
+        "--map",
+        metavar="OLD=NEW",
+        action="append",
+        default=[],
+        help="rename each module of MODEL whose whole name matches the regular expression OLD to "
+        "NEW, its name in RUN; @FILE reads one rule a line; may be repeated",
+    )
+    parser.add_argument("--all", action="store_true", help="list every call")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
+    _requirements.require("torch")
+    model = _model(arguments.model)
+    rules = [rule for text in arguments.map for rule in read_rules(text)]
+    with _progress.shown():
+        result = replay(model, arguments.file, _inputs(arguments.inputs), names=rules)
+    print_report(printable(result.text(arguments.all)))
+    if arguments.json is not None:
+        _output.write_text(arguments.json, json.dumps(result.to_dict(), indent=1) + "\n")
+    return 0 if result else 1 if any(each.errors for each in result.calls) else 2
+
+
+def _inputs(path: str | None) -> Any:
+    import torch
+
+    return None if path is None else torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _model(text: str) -> Any:
+    import torch
+
+    source, sign, name = text.rpartition(":")
+    if not sign or not source or not name:
+        raise ValueError(f"MODEL is {text!r}, expected FILE.py:NAME or PACKAGE.MODULE:NAME")
+    try:
+        module = _file(source) if source.endswith(".py") else importlib.import_module(source)
+    except ImportError as error:
+        raise ValueError(f"MODEL is {text!r}: {error}") from None
+    if not hasattr(module, name):
+        raise ValueError(f"MODEL is {text!r}, but {source} has no {name}")
+    found = getattr(module, name)
+    model = found if isinstance(found, torch.nn.Module) or not callable(found) else found()
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"{text} is of type {type(model).__name__}, expected torch.nn.Module")
+    return model
+
+
+def _file(path: str) -> Any:
+    spec = importlib.util.spec_from_file_location("replayed_model", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

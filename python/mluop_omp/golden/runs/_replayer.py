@@ -1,0 +1,301 @@
+"""Hooks that give modules their recorded inputs and compare what they compute."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mluop_omp.golden._numbers import root_mean_square
+from mluop_omp.golden._text import name_of
+from mluop_omp.golden.comparison import compare
+from mluop_omp.golden.comparison._values import SparseSites
+from mluop_omp.golden.comparison._values import Tensor as Elements
+from mluop_omp.golden.runs import _sampling
+from mluop_omp.golden.runs._names import NameMap, suggest
+from mluop_omp.golden.runs._replay_result import Error, Replay, ReplayedCall, error_of
+from mluop_omp.golden.runs._run import Call, Run, Value
+from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
+
+Key = tuple[str, int]
+_IDENTITY = f"{nn.Identity.__module__}.{nn.Identity.__qualname__}"
+# Tensors beyond their limit that are compared element by element, to name channels and patterns.
+_MAX_COMPARED = 16
+
+
+@contextlib.contextmanager
+def restored_buffers(model: nn.Module) -> Iterator[None]:
+    """Normalizations in training mode change their buffers."""
+    saved = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    try:
+        yield
+    finally:
+        for buffer, values in saved:
+            buffer.detach().copy_(values)
+
+
+@dataclasses.dataclass
+class _Frame:
+    """A call that has begun.
+
+    Attributes:
+        name: the name of the module in the run.
+        result: None for a module that the run lacks.
+        has_fused: whether the run lacks a module inside of it, perhaps fused with another one.
+        open: outputs of inner modules that differ, by the recorded tensor: those that a fused
+            module follows, which is expected to compute the rest.
+        unfused: recorded outputs of inner modules that no fused module completes. What follows
+            cannot be compared with them.
+    """
+
+    module: nn.Module
+    name: str
+    result: ReplayedCall | None
+    has_fused: bool
+    open: dict[str, list[tuple[ReplayedCall, str]]] = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(list)
+    )
+    unfused: set[str] = dataclasses.field(default_factory=set)
+
+
+class Replayer:
+    """One run of the model.
+
+    Attributes:
+        unfused: calls whose outputs differ and that no following module completes.
+    """
+
+    def __init__(self, run: Run, names: NameMap, unfused: set[Key]) -> None:
+        """unfused: the calls that have turned out to be."""
+        self.unfused: set[Key] = set()
+        self._run, self._names, self._known_unfused = run, names, unfused
+        self._recorded = {(call.module, call.number): call for call in run.calls}
+        self._counts: collections.Counter[str] = collections.Counter()
+        self._begun: list[_Frame] = []
+        self._calls: list[ReplayedCall] = []
+        self._state: dict[str, Error] = {}
+        self._samples: set[str] = set()
+        self._compared = 0
+
+    def arguments(self, model: nn.Module) -> tuple[tuple, dict[str, Any]]:
+        """Returns the recorded arguments of the model, in the element type of its parameters."""
+        path, call = self._run.path, self._recorded.get((self._names(""), 0))
+        if call is None:
+            raise ValueError(f"{path} has no call of the model, expected inputs")
+        dtypes = (each.dtype for each in model.parameters() if each.is_floating_point())
+        dtype = next(dtypes, torch.float32)
+        inputs = call.inputs
+
+        def tensor(name: str) -> Tensor:
+            array = self._array(inputs[name].tensor) if name in inputs else None
+            if array is None:
+                raise ValueError(f"{path} has not recorded all of input {name}, expected inputs")
+            is_short = self._run.tensors[inputs[name].tensor].dtype in ("float16", "bfloat16")
+            return torch.from_numpy(array).to(dtype if is_short else None)
+
+        return restored(call.arguments, tensor, path)
+
+    @contextlib.contextmanager
+    def installed(self, model: nn.Module) -> Iterator[None]:
+        with contextlib.ExitStack() as handles:
+            for name, module in model.named_modules():
+                if isinstance(module, torch.jit.ScriptModule):
+                    continue
+                has_fused = any(
+                    self._is_fused(self._names(f"{name}.{inner}".lstrip(".")), child)
+                    for inner, child in module.named_children()
+                )
+                before = functools.partial(self._before, self._names(name), has_fused)
+                for handle in (
+                    module.register_forward_pre_hook(before, with_kwargs=True),
+                    module.register_forward_hook(self._after, with_kwargs=True),
+                ):
+                    handles.callback(handle.remove)
+            yield
+
+    def result(self) -> Replay:
+        made = {(each.call.module, each.call.number) for each in self._calls}
+        left = (call for key, call in self._recorded.items() if key not in made)
+        fused = {each.call.module for each in self._calls if each.fused_with}
+        state = {
+            name: each
+            for name, each in self._state.items()
+            if each.ratio > 1 and name.rpartition(".")[0] not in fused
+        }
+        notes = [f"map {pattern} matches no module" for pattern in self._names.unused]
+        recorded = {call.module for call in self._run.calls}
+        suggestion = suggest(self._counts.keys() - recorded, recorded - self._counts.keys())
+        if suggestion:
+            notes.append(suggestion)
+        if self._samples:
+            notes.append(
+                f"{len(self._samples)} tensors are samples: modules keep the inputs and outputs "
+                "that they compute; record more bytes or fewer modules"
+            )
+        missing = [_label(call) for call in left if call.kind != _IDENTITY]
+        return Replay.of(self._calls, state, missing, notes)
+
+    def _is_fused(self, name: str, module: nn.Module) -> bool:
+        """Returns whether the recorded model lacks a module, or has an Identity in its place."""
+        call = self._recorded.get((name, 0))
+        return call is None or (call.kind == _IDENTITY and not isinstance(module, nn.Identity))
+
+    def _before(
+        self, name: str, has_fused: bool, module: nn.Module, args: tuple, kwargs: dict
+    ) -> Any:
+        number = self._counts[name]
+        self._counts[name] += 1
+        call = self._recorded.get((name, number))
+        if call is None or self._is_fused(name, module):
+            self._begun.append(_Frame(module, name, None, has_fused))
+            return None
+        given = {**dict(enumerate(args)), **kwargs}
+        outer = next((each for each in reversed(self._begun) if each.result is not None), None)
+        if outer is not None:
+            self._compare(outer, f"input {{}} of {_label(call)}", given, call.inputs)
+        self._begun.append(_Frame(module, name, ReplayedCall(call), has_fused))
+        if number == 0:
+            own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+            for path, tensor in own:
+                if path in call.state:
+                    self._state[f"{name}.{path}"] = self._error(tensor, call.state[path])
+        values = self._replaced(given, call.inputs)
+        return tuple(values[k] for k in range(len(args))), {k: values[k] for k in kwargs}
+
+    def _after(self, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> Any:
+        # Drops calls that ended by an exception which the model handled.
+        while self._begun[-1].module is not module:
+            self._begun.pop()
+        frame = self._begun.pop()
+        outer = self._begun[-1] if self._begun else None
+        for opened_by in frame.open.values():
+            self.unfused |= {(each.call.module, each.call.number) for each, _ in opened_by}
+        if frame.result is None:
+            return None if outer is None else self._completed(outer, frame.name, output)
+        self._calls.append(frame.result)
+        call, errors = frame.result.call, frame.result.errors
+        self._compare(frame, "output {}", output, call.outputs)
+        if outer is not None and outer.has_fused:
+            places = {f"output {path}".rstrip(): each for path, each in call.outputs.items()}
+            wrong = [place for place, error in errors.items() if error.ratio > 1]
+            differing = {place: places[place].tensor for place in wrong if place in places}
+            if (call.module, call.number) in self._known_unfused:
+                outer.unfused.update(differing.values())
+            elif differing:
+                for place, tensor in differing.items():
+                    outer.open[tensor].append((frame.result, place))
+                return None
+        return self._replaced(output, call.outputs)
+
+    def _completed(self, outer: _Frame, name: str, output: Any) -> Any:
+        """Returns the recorded tensor if a module that the run lacks completes an open output."""
+        if not isinstance(output, Tensor):
+            return None
+        for tensor, opened_by in list(outer.open.items()):
+            error = self._error(output, Value(tensor))
+            if error.ratio > 1:
+                continue
+            for result, place in opened_by:
+                result.errors[place], result.fused_with = error, name
+            del outer.open[tensor]
+            array = self._array(tensor)
+            return None if array is None else _like(array, output)
+        return None
+
+    def _compare(self, frame: _Frame, place: str, values: Any, recorded: dict[str, Value]) -> None:
+        """Compares tensors with the recorded ones and adds the errors to the call of a frame."""
+        assert frame.result is not None
+        skipped = frame.open.keys() | frame.unfused
+        for path, leaf in leaves(values):
+            value = recorded.get(path)
+            if value is None or value.tensor in skipped or isinstance(leaf, type):
+                continue
+            name = place.format(path) if path else place.replace(" {}", "")
+            frame.result.errors[name] = self._error(leaf, value)
+
+    def _replaced(self, values: Any, recorded: dict[str, Value]) -> Any:
+        """Returns values with the recorded tensors in place of those that were computed."""
+
+        def new(path: str, leaf: Any) -> Any:
+            value = recorded.get(path)
+            is_sparse = isinstance(leaf, SparseSites)
+            if value is None or (is_sparse and value.indices is None):
+                return leaf
+            array = self._array(value.tensor)
+            if array is None or not is_sparse:
+                return leaf if array is None else _like(array, leaf)
+            sites = self._array(value.indices or "")
+            if sites is None:
+                return leaf
+            features, indices = _like(array, leaf.features), _like(sites, leaf.indices)
+            return dataclasses.replace(leaf, features=features, indices=indices)
+
+        return replaced(values, new)
+
+    def _array(self, name: str) -> np.ndarray | None:
+        """Returns the numbers of a recorded tensor, or None if the run has only a sample."""
+        recorded = self._run.tensors[name]
+        if recorded.is_sample:
+            self._samples.add(name)
+        if recorded.is_sample or not recorded.has_values:
+            return None
+        return _numbers(self._run.array(name), recorded.dtype)
+
+    def _error(self, leaf: Any, value: Value) -> Error:
+        """Compares a tensor with the recorded one; sites of a sparse tensor may have any order."""
+        recorded = self._run.tensors[value.tensor]
+        is_sparse = isinstance(leaf, SparseSites)
+        found, dtype = _numbers_of(leaf.features if is_sparse else leaf)
+        dtypes = recorded.dtype, dtype
+        if not recorded.has_values or recorded.limit is not None:
+            return Error.without_numbers(math.nan, "", *dtypes)
+        if found.shape != recorded.shape:
+            shapes = f"shape {list(found.shape)}, recorded {list(recorded.shape)}"
+            return Error.without_numbers(math.inf, shapes, *dtypes)
+        expected = _numbers(self._run.array(value.tensor), recorded.dtype)
+        if recorded.count is not None:
+            chosen = _sampling.elements(self._run.seed, recorded.count, recorded.size)
+            found = found.reshape(-1)[chosen]
+        elif is_sparse and value.indices is not None:
+            sites, others = _numbers_of(leaf.indices)[0], self._run.array(value.indices)
+            orders = [np.lexsort(each.T[::-1]) for each in (sites, others)]
+            if not np.array_equal(sites[orders[0]], others[orders[1]]):
+                return Error.without_numbers(math.inf, "other sites", *dtypes)
+            found, expected = found[orders[0]], expected[orders[1]]
+        error = error_of(found, expected, *dtypes)
+        if error.ratio <= 1 or math.isinf(error.value) or self._compared == _MAX_COMPARED:
+            return error
+        self._compared += 1
+        atol = error.limit * root_mean_square(expected) / 4
+        comparison = compare(found, expected, rtol=error.limit, atol=atol, worst=3)
+        return dataclasses.replace(error, comparison=comparison)
+
+
+def _label(call: Call) -> str:
+    name = name_of(call.module)
+    return f"{name}, call {call.number}" if call.number else name
+
+
+def _like(array: np.ndarray, leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return torch.from_numpy(array).to(leaf.device, leaf.dtype)
+    return array.astype(leaf.dtype)
+
+
+def _numbers(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Returns the numbers of a recorded array, whose bfloat16 elements are bits."""
+    return Elements(array, dtype).numbers().astype(np.float32) if dtype == "bfloat16" else array
+
+
+def _numbers_of(leaf: Any) -> tuple[np.ndarray, str]:
+    """Returns the numbers of a tensor that was computed, and its element type."""
+    source = Source(leaf)
+    return _numbers(source.read(), source.dtype), source.dtype
