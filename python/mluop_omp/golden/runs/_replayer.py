@@ -166,7 +166,8 @@ class Replayer:
             own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
             for path, tensor in own:
                 if path in call.state:
-                    self._state[f"{name}.{path}"] = self._error(tensor, call.state[path])
+                    label = f"{name}.{path}".lstrip(".")
+                    self._state[label] = self._error(tensor, call.state[path])
         values = self._replaced(given, call.inputs)
         return tuple(values[k] for k in range(len(args))), {k: values[k] for k in kwargs}
 
