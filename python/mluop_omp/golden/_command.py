@@ -74,21 +74,30 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--shape", metavar="D,D,...", type=shape, help="shape of raw files; default: one row"
     )
-    parser.add_argument(
-        "--map",
-        metavar="OLD=NEW",
-        action="append",
-        default=[],
-        help="runs: rename each module of FOUND whose whole name matches the regular expression "
-        "OLD to NEW, its name in EXPECTED; @FILE reads one rule a line; may be repeated",
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
+    add_common(parser, "runs: rename each module of FOUND", "EXPECTED")
     parser.add_argument(
         "--html",
         metavar="FILE",
         help="write a page with drawings of the tensors that differ",
     )
     parser.set_defaults(run=run)
+
+
+def add_common(parser: argparse.ArgumentParser, renames: str, other: str) -> None:
+    """Adds the options of both commands. renames: what --map does, to names in `other`."""
+    parser.add_argument(
+        "--map",
+        metavar="OLD=NEW",
+        action="append",
+        default=[],
+        help=f"{renames} whose whole name matches the regular expression OLD to NEW, its name in "
+        f"{other}; @FILE reads one rule a line; may be repeated",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
+
+
+def rules_of(arguments: argparse.Namespace) -> list[str]:
+    return [rule for text in arguments.map for rule in read_rules(text)]
 
 
 def shape(text: str) -> tuple[int, ...]:
@@ -109,17 +118,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
     with _progress.shown():
         result = _compare(arguments)
-        print_report(printable(str(result)))
+        print_report(str(result))
         if arguments.html is not None:
             result.html(arguments.html)
+    write_json(arguments, result)
+    return 2 if not result.comparable else 0 if result.equal else 1
+
+
+def write_json(arguments: argparse.Namespace, result: Any) -> None:
     if arguments.json is not None:
         _output.write_text(arguments.json, json.dumps(result.to_dict(), indent=1) + "\n")
-    return 2 if not result.comparable else 0 if result.equal else 1
 
 
 def print_report(text: str) -> None:
     try:
-        print(text, flush=True)
+        print(printable(text), flush=True)
     except BrokenPipeError:
         # The reader, such as head, has closed the pipe. Buffered text is flushed to /dev/null.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -130,8 +143,7 @@ def _compare(arguments: argparse.Namespace) -> Comparison | RunComparison:
     names = "rtol", "atol", "criteria", "worst", "axes"
     options = {name: getattr(arguments, name) for name in names}
     if any(map(is_run, paths)):
-        rules = [rule for text in arguments.map for rule in read_rules(text)]
-        return compare_runs(*paths, names=rules, **options)
+        return compare_runs(*paths, names=rules_of(arguments), **options)
     if arguments.map:
         raise ValueError("--map applies to runs written by mluop_omp.record, found other files")
     dtypes = arguments.dtype, arguments.expected_dtype or arguments.dtype

@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import json
 from typing import Any
 
 from mluop_omp import _requirements
-from mluop_omp.golden import _output, _progress
-from mluop_omp.golden._command import print_report
-from mluop_omp.golden._text import printable
+from mluop_omp.golden._command import add_common, print_report, rules_of, write_json
 from mluop_omp.golden.runs import replay
-from mluop_omp.golden.runs._names import read_rules
 
 _DESCRIPTION = """
 Calls every module of MODEL on the inputs that are recorded in RUN, a file of mluop_omp.record, and
@@ -45,16 +41,8 @@ def add_parser(commands: Any) -> None:
         help="the arguments of the model, written by torch.save: a tuple, a dict of named "
         "arguments, or the only one; default: the recorded ones",
     )
-    parser.add_argument(
-        "--map",
-        metavar="OLD=NEW",
-        action="append",
-        default=[],
-        help="rename each module of MODEL whose whole name matches the regular expression OLD to "
-        "NEW, its name in RUN; @FILE reads one rule a line; may be repeated",
-    )
+    add_common(parser, "rename each module of MODEL", "RUN")
     parser.add_argument("--all", action="store_true", help="list every call")
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
     parser.set_defaults(run=run)
 
 
@@ -62,12 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
     _requirements.require("torch")
     model = _model(arguments.model)
-    rules = [rule for text in arguments.map for rule in read_rules(text)]
-    with _progress.shown():
-        result = replay(model, arguments.file, _inputs(arguments.inputs), names=rules)
-    print_report(printable(result.text(arguments.all)))
-    if arguments.json is not None:
-        _output.write_text(arguments.json, json.dumps(result.to_dict(), indent=1) + "\n")
+    names = rules_of(arguments)
+    result = replay(model, arguments.file, _inputs(arguments.inputs), names=names)
+    print_report(result.text(arguments.all))
+    write_json(arguments, result)
     return 0 if result else 1 if any(each.errors for each in result.calls) else 2
 
 
