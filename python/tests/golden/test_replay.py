@@ -256,6 +256,23 @@ def test_sites_may_have_another_order(run):
     assert mluop_omp.replay(model, run, Sites(torch.zeros(16, 4).double(), sites))
 
 
+class SlottedSites:
+    __slots__ = ("features", "indices")
+
+    def __init__(self, features, indices):
+        self.features, self.indices = features, indices
+
+
+def test_sites_may_have_slots(run):
+    class Layer(nn.Module):
+        def forward(self, sites):
+            return SlottedSites(2 * sites.features, sites.indices)
+
+    inputs = SlottedSites(torch.randn(4, 2, generator=SEED(4)), torch.arange(8).view(4, 2))
+    record(model := nn.Sequential(Layer(), Layer()), inputs, run)
+    assert mluop_omp.replay(model, run, inputs)
+
+
 def test_state_that_differs_is_named_although_outputs_agree(net, image, run):
     record(net, image, run)
     other = copy.deepcopy(net)

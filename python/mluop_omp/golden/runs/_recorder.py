@@ -93,10 +93,9 @@ class Recorder:
         call: Entry = {"module": name, "call": self._counts[name]}
         self._counts[name] += 1
         if self._state and call["call"] == 0:
-            own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
             call["state"] = [
                 {"path": path, **self._writer.add(f"{name}.{path}", tensor)[0]}
-                for path, tensor in own
+                for path, tensor in own_state(module)
             ]
         if name == "" and call["call"] == 0:
             # As replay() calls the model again.
@@ -117,7 +116,7 @@ class Recorder:
         if not begun:
             return  # begun before the recording
         _, call = begun.pop()
-        call["class"] = _name_of(type(module))
+        call["class"] = class_name(type(module))
         self._record(call, "output", output)
         self._writer.line("calls", call)
 
@@ -142,7 +141,7 @@ class Recorder:
                 path += "'"
             if isinstance(leaf, type):
                 entries[path] = {}
-                skipped.append({"of": role, "path": path, "type": _name_of(leaf)})
+                skipped.append({"of": role, "path": path, "type": class_name(leaf)})
                 continue
             parts = (call["module"], str(call["call"]), role, path)
             label = ".".join(part for part in parts if part)
@@ -181,7 +180,13 @@ class Recorder:
             self._handles.append(variable.register_hook(hook))
 
 
-def _name_of(kind: type) -> str:
+def own_state(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yields the parameters and buffers of the module itself."""
+    yield from module.named_parameters(recurse=False)
+    yield from module.named_buffers(recurse=False)
+
+
+def class_name(kind: type) -> str:
     is_builtin = kind.__module__ == "builtins"
     return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
 

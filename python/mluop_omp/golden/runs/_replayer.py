@@ -21,12 +21,13 @@ from mluop_omp.golden.comparison._values import SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._names import NameMap, suggest
+from mluop_omp.golden.runs._recorder import class_name, own_state
 from mluop_omp.golden.runs._replay_result import Error, Replay, ReplayedCall, error_of
 from mluop_omp.golden.runs._run import Call, Run, Value
 from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
 
 Key = tuple[str, int]
-_IDENTITY = f"{nn.Identity.__module__}.{nn.Identity.__qualname__}"
+_IDENTITY = class_name(nn.Identity)
 # Tensors beyond their limit that are compared element by element, to name channels and patterns.
 _MAX_COMPARED = 16
 
@@ -83,6 +84,10 @@ class Replayer:
         self._calls: list[ReplayedCall] = []
         self._state: dict[str, Error] = {}
         self._samples: set[str] = set()
+        # An output is compared, replaced, and often the input of the next module.
+        self._read = functools.lru_cache(maxsize=4)(
+            lambda name: _numbers(run.array(name), run.tensors[name].dtype)
+        )
         self._compared = 0
 
     def arguments(self, model: nn.Module) -> tuple[tuple, dict[str, Any]]:
@@ -99,7 +104,7 @@ class Replayer:
             if array is None:
                 raise ValueError(f"{path} has not recorded all of input {name}, expected inputs")
             is_short = self._run.tensors[inputs[name].tensor].dtype in ("float16", "bfloat16")
-            return torch.from_numpy(array).to(dtype if is_short else None)
+            return torch.tensor(array, dtype=dtype if is_short else None)
 
         return restored(call.arguments, tensor, path)
 
@@ -163,8 +168,7 @@ class Replayer:
             self._compare(outer, f"input {{}} of {_label(call)}", given, call.inputs)
         self._begun.append(_Frame(module, name, ReplayedCall(call), has_fused))
         if number == 0:
-            own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
-            for path, tensor in own:
+            for path, tensor in own_state(module):
                 if path in call.state:
                     label = f"{name}.{path}".lstrip(".")
                     self._state[label] = self._error(tensor, call.state[path])
@@ -248,7 +252,7 @@ class Replayer:
             self._samples.add(name)
         if recorded.is_sample or not recorded.has_values:
             return None
-        return _numbers(self._run.array(name), recorded.dtype)
+        return self._read(name)
 
     def _error(self, leaf: Any, value: Value) -> Error:
         """Compares a tensor with the recorded one; sites of a sparse tensor may have any order."""
@@ -261,7 +265,7 @@ class Replayer:
         if found.shape != recorded.shape:
             shapes = f"shape {list(found.shape)}, recorded {list(recorded.shape)}"
             return Error.without_numbers(math.inf, shapes, *dtypes)
-        expected = _numbers(self._run.array(value.tensor), recorded.dtype)
+        expected = self._read(value.tensor)
         if recorded.count is not None:
             chosen = _sampling.elements(self._run.seed, recorded.count, recorded.size)
             found = found.reshape(-1)[chosen]
@@ -286,8 +290,9 @@ def _label(call: Call) -> str:
 
 
 def _like(array: np.ndarray, leaf: Any) -> Any:
+    """Returns a copy, which modules may change in place, in the element type of a tensor."""
     if isinstance(leaf, Tensor):
-        return torch.from_numpy(array).to(leaf.device, leaf.dtype)
+        return torch.tensor(array, device=leaf.device, dtype=leaf.dtype)
     return array.astype(leaf.dtype)
 
 

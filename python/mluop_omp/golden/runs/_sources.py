@@ -99,11 +99,12 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
         yield path, type(value)
         return
     for name, member in members:
-        below = f"{path}.{_quoted(name)}" if path else _quoted(name)
-        yield from leaves(member, below, (*parents, id(value)))
+        yield from leaves(member, _below(path, name), (*parents, id(value)))
 
 
-def replaced(value: Any, new: Callable[[str, Any], Any], path: str = "", depth: int = 0) -> Any:
+def replaced(
+    value: Any, new: Callable[[str, Any], Any], path: str = "", parents: tuple[int, ...] = ()
+) -> Any:
     """Returns a value with other tensors: `new` of each path and tensor that `leaves` yields.
 
     Containers and objects are copied where a member changes. Numbers, nested tensors and sparse
@@ -118,15 +119,14 @@ def replaced(value: Any, new: Callable[[str, Any], Any], path: str = "", depth: 
     if sparse is not None:
         sites = new(path, sparse)
         others = {id(sparse.features): sites.features, id(sparse.indices): sites.indices}
-        changes = {name: others.get(id(each), each) for name, each in vars(value).items()}
-        return _with_members(value, changes)
-    members = _members(value)
-    if members is None or depth == _MAX_DEPTH:
+        members = ((name, others.get(id(each), each)) for name, each in _members(value) or ())
+        return _with_members(value, dict(members))
+    if id(value) in parents or len(parents) == _MAX_DEPTH:
         return value
-    changes = {}
-    for name, member in members:
-        below = f"{path}.{_quoted(name)}" if path else _quoted(name)
-        changes[name] = replaced(member, new, below, depth + 1)
+    changes = {
+        name: replaced(member, new, _below(path, name), (*parents, id(value)))
+        for name, member in _members(value) or ()
+    }
     return _with_members(value, changes)
 
 
@@ -139,13 +139,11 @@ def described(value: Any, path: str = "") -> Any:
         return {"value": value}
     if isinstance(value, (Tensor, np.ndarray)):
         return {"tensor": path}
-    below = f"{path}." if path else ""
     if type(value) in (list, tuple):
         kind = type(value).__name__
-        return {kind: [described(each, f"{below}{k}") for k, each in enumerate(value)]}
+        return {kind: [described(each, _below(path, k)) for k, each in enumerate(value)]}
     if type(value) is dict and all(isinstance(each, str) for each in value):
-        named = {k: described(each, f"{below}{_quoted(k)}") for k, each in value.items()}
-        return {"dict": named}
+        return {"dict": {k: described(each, _below(path, k)) for k, each in value.items()}}
     raise TypeError(f"{path} is of type {type(value).__name__}")
 
 
@@ -193,10 +191,11 @@ def _with_members(value: Any, members: dict[Any, Any]) -> Any:
     return changed
 
 
-def _quoted(name: Any) -> str:
-    """Returns a name as one part of a path, quoted if it is empty or has a dot or a quote."""
+def _below(path: str, name: Any) -> str:
+    """Returns the path of a member, whose name is quoted if it is empty or has a dot or a quote."""
     text = str(name)
-    return json.dumps(text) if not text or "." in text or '"' in text else text
+    text = json.dumps(text) if not text or "." in text or '"' in text else text
+    return f"{path}.{text}" if path else text
 
 
 def _sparse(value: Any) -> SparseSites | None:
