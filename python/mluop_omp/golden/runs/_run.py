@@ -58,6 +58,10 @@ class Call:
         not_recorded: values that may contain tensors but were not searched, such as
             "output boxes: generator".
         arguments: how the tensors make up the arguments, for `mluop_omp.replay`; None if unknown.
+        written: inputs that the call changes in place, by path, with their values afterwards.
+        line: for an operation of PyTorch, the line of Python that calls it, such as
+            "model.py:12 in forward"; "" for a module. Its module is the name of the module that
+            contains it, "::", and the name of the operation.
     """
 
     module: str
@@ -68,6 +72,8 @@ class Call:
     state: dict[str, Value]
     not_recorded: tuple[str, ...] = ()
     arguments: Any = None
+    written: dict[str, Value] = dataclasses.field(default_factory=dict)
+    line: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +137,8 @@ class Contents(NamedTuple):
     calls: tuple[Call, ...]
     gradients: tuple[Gradient, ...]
     read: Callable[[str], np.ndarray]
+    changed: dict[str, Value] = {}
+    ended: str = ""
 
 
 class Run:
@@ -142,6 +150,9 @@ class Run:
         seed: the seed of the samples.
         calls, gradients: the recorded calls and gradients.
         tensors: the recorded tensors by name; `array()` reads one.
+        changed: the parameters and buffers that differ at the end of the recording from their first
+            values, by name, with their last values.
+        ended: the exception that ended the recording, and the module that raised it; "" if none.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -149,7 +160,8 @@ class Run:
         self.path = os.fspath(path)
         with _errors(self.path), contextlib.ExitStack() as resources:
             contents = _read_zip(self.path, resources)
-            self.model, self.seed, self.tensors, self.calls, self.gradients, self._read = contents
+            self.model, self.seed, self.tensors, self.calls, self.gradients = contents[:5]
+            self.changed, self.ended, self._read = contents.changed, contents.ended, contents.read
             self._resources = resources.pop_all()
 
     def __enter__(self) -> Run:
@@ -316,6 +328,8 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
         tuple(_call(item, tensors) for item in head.objects("calls")),
         tuple(_gradient(item, tensors) for item in head.objects("gradients")),
         lambda name: read_member(file, file.getinfo(f"{name}.npy")),
+        {each.get("name", str): _value(each, tensors) for each in head.objects("changed", ())},
+        head.get("ended", str, ""),
     )
 
 
@@ -354,9 +368,9 @@ def _value(item: _Object, tensors: dict[str, Recorded]) -> Value:
 
 
 def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
-    inputs, outputs, state = (
+    inputs, outputs, state, written = (
         {each.get("path", str): _value(each, tensors) for each in item.objects(*part)}
-        for part in (["inputs"], ["outputs"], ["state", ()])
+        for part in (["inputs"], ["outputs"], ["state", ()], ["written", ()])
     )
     skipped = (
         [each.get(name, str) for name in ("of", "path", "type")]
@@ -364,7 +378,8 @@ def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
     )
     texts = tuple(f"{path_of(role, path)}: {kind}" for role, path, kind in skipped)
     head = item.get("module", str), item.get("call", int), item.get("class", str)
-    return Call(*head, inputs, outputs, state, texts, item.members.get("arguments"))
+    arguments, line = item.members.get("arguments"), item.get("line", str, "")
+    return Call(*head, inputs, outputs, state, texts, arguments, written, line)
 
 
 def _gradient(item: _Object, tensors: dict[str, Recorded]) -> Gradient:
