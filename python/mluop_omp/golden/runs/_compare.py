@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Callable, TypeVar
+from typing import Callable
 
-from mluop_omp.golden._progress import track
-from mluop_omp.golden._text import listed, module_label, name_of, path_of
-from mluop_omp.golden.comparison import Comparison
+from mluop_omp.golden._text import listed, name_of, path_of
 from mluop_omp.golden.comparison._criteria import Criteria, Options
-from mluop_omp.golden.runs._names import NameMap, Names, contains, suggest
-from mluop_omp.golden.runs._result import CallDifference, GradientDifference, RunComparison
-from mluop_omp.golden.runs._run import Call, Gradient, Run, RunSource, Value, opened
+from mluop_omp.golden.runs._alignment import Alignment, align
+from mluop_omp.golden.runs._judge import Judge, pairs_of
+from mluop_omp.golden.runs._names import NameMap, Names, contains
+from mluop_omp.golden.runs._result import GradientDifference, RunComparison
+from mluop_omp.golden.runs._rounding import Error, error_in
+from mluop_omp.golden.runs._run import Gradient, Run, RunSource, Value, opened
 from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
-
-_Key = tuple
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
 def compare_runs(
@@ -67,121 +63,87 @@ class _RunComparer:
     def __init__(self, found: Run, expected: Run, names: NameMap, options: Options) -> None:
         require_equal_seeds(found, expected)
         self._found, self._expected, self._names = found, expected, names
-        # Each pair of values is compared once.
+        is_strict = (options.rtol, options.atol) != (None, None) or bool(options.criteria)
         compare = functools.partial(compare_recorded, (found, expected), options)
-        self._compare_values = functools.lru_cache(maxsize=None)(compare)
-        self._found_calls = self._mapped(found.calls)
-        self._expected_calls = {(call.module, call.number): call for call in expected.calls}
-        # Modules with several calls; their labels state the number of the call.
-        self._repeated = {call.module for call in (*found.calls, *expected.calls) if call.number}
+
+        def error(mine: Value, other: Value) -> Error:
+            comparison = compare(mine, other)
+            return Error.of_verdict(comparison) if is_strict else error_in(comparison)
+
+        # Each pair of values is compared once.
+        self._error = functools.lru_cache(maxsize=None)(error)
 
     def compare(self) -> RunComparison:
-        found, expected = self._found_calls, self._expected_calls
-        common = _pairs(found, expected)
-        only_found = [key for key in found if key not in common]
-        only_expected = [key for key in expected if key not in common]
-        suggestion = suggest(*({key[0] for key in keys} for keys in (only_found, only_expected)))
-        if not common:
+        alignment = align(
+            self._found, self._expected, self._names, lambda *pair: self._error(*pair).ratio <= 1
+        )
+        if not alignment.pairs:
+            runs = (self._found, self._expected)
+            texts = [listed(dict.fromkeys(name_of(c.module) for c in run.calls)) for run in runs]
             raise ValueError(
-                f"no call of {self._found.path} is in {self._expected.path}: "
-                f"found {_modules(found)}, expected {_modules(expected)}; "
-                f"{suggestion or 'names of modules can be mapped'}"
+                f"no call of {self._found.path} is in {self._expected.path}: found "
+                f"{texts[0] or 'none'}, expected {texts[1] or 'none'}; "
+                "names of modules can be mapped"
             )
-        compared = (self._difference(*common[key]) for key in track(list(common), "comparing"))
-        differences = tuple(each for each in compared if each is not None)
-        first = next((each for each in differences if each.inputs_agree), None)
-        outputs = sum(len(_matched(f.outputs, e.outputs)) for f, e in common.values())
-        found_gradients = {self._key(each, self._names): each for each in self._found.gradients}
-        expected_gradients = {self._key(each, str): each for each in self._expected.gradients}
-        gradients = _pairs(found_gradients, expected_gradients)
-        total = len(found_gradients.keys() | expected_gradients.keys())
-        compared_gradients = itertools.starmap(self._gradient_difference, gradients.values())
-        different_gradients = tuple(each for each in compared_gradients if each is not None)
-        is_complete = not only_found and not only_expected and len(gradients) == total
+        judge = Judge((self._found, self._expected), alignment, self._error)
+        judge.judge()
+        mine = {self._key(each, self._names): each for each in self._found.gradients}
+        others = {self._key(each, str): each for each in self._expected.gradients}
+        gradients, total = pairs_of(mine, others), len(mine.keys() | others.keys())
+        different_gradients = tuple(self._gradients(judge, gradients.values()))
+        only_found, only_expected = judge.left()
+        ended = [run.ended for run in (self._found, self._expected) if run.ended]
+        is_complete = not (only_found or only_expected or ended) and len(gradients) == total
+        compared = sum(len(each.output_errors) for each in judge.calls)
+        state = judge.state(self._names)
+        count = sum(map(len, (judge.calls, only_found, only_expected)))
+        found = judge.differences or different_gradients or state
         return RunComparison(
-            equal=is_complete and outputs > 0 and not differences and not different_gradients,
-            compared=len(common),
-            calls=len(common) + len(only_found) + len(only_expected),
-            compared_outputs=outputs,
-            differences=differences,
-            first=first,
-            first_input=None if first is None else self._first_input(first.call, common),
+            equal=is_complete and compared > 0 and not found,
+            compared=len(judge.calls),
+            calls=count,
+            compared_outputs=compared,
+            all_calls=tuple(judge.calls),
+            differences=tuple(judge.differences),
+            first=judge.first,
+            first_input=None if judge.first is None else judge.first.first_input,
+            output=judge.output,
+            state=state,
             gradients=different_gradients,
             compared_gradients=len(gradients),
             total_gradients=total,
-            only_found=tuple(self._label(found[key]) for key in only_found),
-            only_expected=tuple(self._label(expected[key]) for key in only_expected),
-            notes=tuple(self._notes(suggestion)),
+            only_found=tuple(map(judge.label, only_found)),
+            only_expected=tuple(map(judge.label, only_expected)),
+            notes=tuple(self._notes(alignment, judge)),
         )
 
-    def _mapped(self, calls: Iterable[Call]) -> dict[_Key, Call]:
-        """Returns calls by their names in the expected run."""
-        mapped: dict[_Key, Call] = {}
-        for call in calls:
-            key = self._names(call.module), call.number
-            other = mapped.setdefault(key, call)
-            if other is not call:
-                raise ValueError(
-                    f"{name_of(other.module)} and {name_of(call.module)} are both mapped to "
-                    f"{name_of(key[0])}"
-                )
-        return mapped
-
-    def _difference(self, found: Call, expected: Call) -> CallDifference | None:
-        outputs = self._differing(_matched(found.outputs, expected.outputs))
-        changed = _only_in_one("output", found.outputs, expected.outputs)
-        if not outputs and not changed:
-            return None
-        # The first call of a module has its state.
-        key = expected.module, 0
-        firsts = self._found_calls.get(key), self._expected_calls.get(key)
-        state = _pairs(*({} if call is None else call.state for call in firsts))
-        return CallDifference(
-            expected,
-            self._label(expected),
-            found.module,
-            outputs,
-            inputs=self._differing(_matched(found.inputs, expected.inputs)),
-            changed=(*_only_in_one("input", found.inputs, expected.inputs), *changed),
-            state=self._differing(state),
-            compared_state=len(state),
-        )
-
-    def _differing(self, pairs: dict[str, tuple[Value, Value]]) -> dict[str, Comparison]:
-        results = {path: self._compare_values(*pair) for path, pair in pairs.items()}
-        return {path: each for path, each in results.items() if not each}
-
-    def _first_input(self, first: Call, common: dict[_Key, tuple[Call, Call]]) -> str | None:
-        """Returns the first input that differs among the calls inside of a module."""
-        below = f"{first.module}." if first.module else ""
-        for found, expected in common.values():
-            if expected is first:
-                break
-            if expected.module.startswith(below):
-                for path in self._differing(_matched(found.inputs, expected.inputs)):
-                    return f"{path_of('input', path)} of {self._label(expected)}"
-        return None
+    def _gradients(
+        self, judge: Judge, pairs: Iterable[tuple[Gradient, Gradient]]
+    ) -> Iterator[GradientDifference]:
+        for found, expected in pairs:
+            error = self._error(found.value, expected.value)
+            if judge.differs(error):
+                yield self._gradient_difference(judge, error, expected)
 
     def _gradient_difference(
-        self, found: Gradient, expected: Gradient
-    ) -> GradientDifference | None:
-        result = self._compare_values(found.value, expected.value)
-        if result:
-            return None
+        self, judge: Judge, error: Error, expected: Gradient
+    ) -> GradientDifference:
+        assert error.comparison is not None
         if expected.parameter is not None:
             module = name_of(expected.parameter.rpartition(".")[0])
-            return GradientDifference(expected.parameter, result, (module,))
-        call = self._expected_calls.get((expected.module, expected.call))
-        label = name_of(expected.module) if call is None else self._label(call)
+            return GradientDifference(expected.parameter, error.comparison, (module,))
+        calls = (c for c in self._expected.calls if c.module == expected.module)
+        call = next((each for each in calls if each.number == expected.call), None)
+        label = name_of(expected.module) if call is None else judge.label(call)
         gradients = self._expected.gradients
         readers = (g for g in gradients if g.of == "input" and g.value == expected.value)
         modules = dict.fromkeys(each.module for each in readers)
         # A module that contains another one passes inputs on to it.
         inner = [m for m in modules if not any(contains(m, each) for each in modules)]
         name = f"{path_of(expected.of, expected.path)} of {label}"
-        return GradientDifference(name, result, computed_by=tuple(map(name_of, inner)))
+        return GradientDifference(name, error.comparison, computed_by=tuple(map(name_of, inner)))
 
-    def _key(self, gradient: Gradient, names: Callable[[str], str]) -> _Key:
+    def _key(self, gradient: Gradient, names: Callable[[str], str]) -> tuple:
         """Returns what two gradients have in common that are compared."""
         if gradient.parameter is not None:
             module, _, name = gradient.parameter.rpartition(".")
@@ -189,46 +151,15 @@ class _RunComparer:
         place = gradient.call, gradient.of, gradient.path, gradient.backward
         return (names(gradient.module), *place)
 
-    def _label(self, call: Call) -> str:
-        label = module_label(call.module, call.kind.rpartition(".")[2])
-        return f"{label}, call {call.number}" if call.module in self._repeated else label
-
-    def _notes(self, suggestion: str) -> Iterator[str]:
+    def _notes(self, alignment: Alignment, judge: Judge) -> Iterator[str]:
+        yield from alignment.rules
+        yield from judge.notes
         yield from (f"map {pattern} matches no module" for pattern in self._names.unused)
-        if suggestion:
-            yield suggestion
         runs = {"found": self._found, "expected": self._expected}
         count = sum(each.is_sample for run in runs.values() for each in run.tensors.values())
         if count:
             yield f"samples of {count} tensors are compared: larger than their share of bytes"
         for side, run in runs.items():
+            if run.ended:
+                yield f"{side} was ended by {run.ended}"
             yield from (f"{side}: {line}" for line in run.not_recorded())
-
-
-def _modules(keys: Iterable[_Key]) -> str:
-    return listed(name_of(key[0]) for key in keys) or "none"
-
-
-def _pairs(found: dict[_K, _V], expected: dict[_K, _V]) -> dict[_K, tuple[_V, _V]]:
-    """Returns the pairs of values with equal keys, in the order of expected."""
-    return {key: (found[key], expected[key]) for key in expected if key in found}
-
-
-def _matched(found: dict[str, Value], expected: dict[str, Value]) -> dict[str, tuple[Value, Value]]:
-    """Returns the pairs of tensors with equal paths, or in equal positions if all are in both."""
-    if found.keys() != expected.keys() and len(found) == len(expected):
-        return dict(zip(expected, zip(found.values(), expected.values())))
-    return _pairs(found, expected)
-
-
-def _only_in_one(role: str, found: dict[str, Value], expected: dict[str, Value]) -> list[str]:
-    """Names the tensors without a counterpart."""
-    if len(found) == len(expected):
-        return []
-    sides = (("found", found, expected), ("expected", expected, found))
-    return [
-        f"{path_of(role, path)} is only in {side}"
-        for side, own, other in sides
-        for path in own
-        if path not in other
-    ]

@@ -33,6 +33,33 @@ class NameMap:
         # Patterns that have matched no name.
         self.unused = dict.fromkeys(pattern.pattern for pattern, _ in self._rules)
 
+    def adapt(self, found: set[str], expected: set[str]) -> str:
+        """Adds or removes a prefix if more names match then; returns a line that says so, or "".
+
+        Wrappers such as DistributedDataParallel add a prefix, "module". The wrapper itself gets a
+        name that no module has.
+        """
+        mine = {self(name) for name in found} - expected
+        others = expected - {self(name) for name in found}
+        counts = collections.Counter(("remove", each) for each in _prefixes(mine, others))
+        counts.update(("add", each) for each in _prefixes(others, mine))
+        for (kind, prefix), count in counts.most_common(1):
+            if 2 * count <= min(len(mine), len(others)):
+                return ""
+            if kind == "add":
+                self._add("(.+)", rf"{prefix}.\1")
+                self._add("", prefix)
+                return f"found {prefix}.* is without the prefix: {counted(count, 'module')}"
+            parts = prefix.split(".")
+            for length in range(len(parts)):
+                self._add(re.escape(".".join(parts[:length])), "(wrapper) \\g<0>")
+            self._add(rf"{re.escape(prefix)}(?:\.(.*))?", r"\1")
+            return f"found has the prefix {prefix}: {counted(count, 'module')}"
+        return ""
+
+    def _add(self, pattern: str, replacement: str) -> None:
+        self._rules.append((re.compile(pattern), replacement))
+
     def __call__(self, name: str) -> str:
         for pattern, replacement in self._rules:
             match = pattern.fullmatch(name)
@@ -40,21 +67,6 @@ class NameMap:
                 self.unused.pop(pattern.pattern, None)
                 return match.expand(replacement)
         return name
-
-
-def suggest(found: set[str], expected: set[str]) -> str:
-    """Proposes a rule that adds or removes a prefix, if it matches most names; "" without one.
-
-    Wrappers add prefixes, such as "module" in DistributedDataParallel.
-    """
-    rules = collections.Counter(
-        rf"{re.escape(prefix)}\.(.*)=\1" for prefix in _prefixes(found, expected)
-    )
-    rules.update(rf"(.+)={prefix}.\1" for prefix in _prefixes(expected, found))
-    for rule, count in rules.most_common(1):
-        if 2 * count > min(len(found), len(expected)):
-            return f"{counted(count, 'more module')} would match by --map '{rule}'"
-    return ""
 
 
 def _prefixes(names: set[str], others: set[str]) -> Iterator[str]:
@@ -67,7 +79,8 @@ def _prefixes(names: set[str], others: set[str]) -> Iterator[str]:
 
 
 def contains(module: str, inner: str) -> bool:
-    return inner.startswith(f"{module}." if module else "") and module != inner
+    below = (f"{module}.", f"{module}::") if module else ("",)
+    return inner.startswith(below) and module != inner
 
 
 def read_rules(text: str) -> list[str]:

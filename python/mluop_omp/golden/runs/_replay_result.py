@@ -4,106 +4,17 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import math
 from typing import Any
 
-import numpy as np
-
 from mluop_omp.golden._text import counted, labeled, listed, module_label, table
-from mluop_omp.golden.comparison import Comparison
+from mluop_omp.golden.runs._rounding import Error
 from mluop_omp.golden.runs._run import Call
 
-# Relative distances of neighboring numbers. A call of a module rounds a few results to a short
-# type; in a long one it may add thousands of terms in another order.
-_SHORT = {
-    **{"float16": 2.0**-10, "bfloat16": 2.0**-7},
-    **dict.fromkeys(("float8_e4m3fn", "float8_e4m3fnuz"), 2.0**-3),
-    **dict.fromkeys(("float8_e5m2", "float8_e5m2fnuz"), 2.0**-2),
-}
-_LONG = {"float64": 2.0**-52, "complex128": 2.0**-52}
-_SHORT_ROUNDINGS, _LONG_ROUNDINGS = 1.5, 64
-# The share of integers that may differ: indices of numbers that are almost equal.
-_INTEGERS = 0.01
 # A call far above all others of its class stands out below the limit: this share of it, this
 # multiple of the next, in a class of this many.
 _SHARE, _MULTIPLE, _CLASS = 0.25, 5, 5
 _SHOWN = 10
-
-
-@functools.cache
-def _limit(dtype: str) -> float:
-    if "float" not in dtype and "complex" not in dtype:
-        return _INTEGERS
-    if dtype in _SHORT:
-        return _SHORT_ROUNDINGS * _SHORT[dtype]
-    return _LONG_ROUNDINGS * _LONG.get(dtype, 2.0**-23)
-
-
-@dataclasses.dataclass(frozen=True)
-class Error:
-    """What a call computed, against the recorded tensor.
-
-    Attributes:
-        value: the root mean square of the differences over the root mean square of the recorded
-            numbers; of the whole tensor, or a third of it for the slice that differs most, such as
-            a channel. For integers, the share that differs. NaN if nothing could be compared.
-        limit: the largest value that rounding explains.
-        where: the slice, such as "index 3 of dim 1", or why the value is infinite.
-        comparison: element by element, of some tensors beyond the limit.
-    """
-
-    value: float
-    limit: float
-    where: str = ""
-    comparison: Comparison | None = None
-
-    @classmethod
-    def without_numbers(cls, value: float, where: str, *dtypes: str) -> Error:
-        return cls(value, max(map(_limit, dtypes)), where)
-
-    @property
-    def ratio(self) -> float:
-        """The value as a multiple of what rounding explains; 0 if nothing could be compared."""
-        return 0.0 if math.isnan(self.value) else self.value / self.limit
-
-    def __str__(self) -> str:
-        text = "not compared" if math.isnan(self.value) else f"{self.value:.2g}"
-        return f"{text}, {self.where}" if self.where else text
-
-
-def error_of(found: np.ndarray, expected: np.ndarray, *dtypes: str) -> Error:
-    """Compares two arrays of one shape. dtypes: the element types, of which the widest limit is."""
-    limit = max(map(_limit, dtypes))
-    if expected.size == 0:
-        return Error(0.0, limit)
-    if expected.dtype.kind not in "fc":
-        return Error(float(np.mean(found != expected)), limit)
-    found, expected = (each.astype(np.result_type(each, np.float64)) for each in (found, expected))
-    is_finite = np.isfinite(found) & np.isfinite(expected)
-    is_like = is_finite | (found == expected) | ((found != found) & (expected != expected))
-    if not is_like.all():
-        return Error(math.inf, limit, "NaN or infinity in one of both")
-    errors = np.abs(np.where(is_finite, found - expected, 0)) ** 2
-    squares = np.abs(np.where(is_finite, expected, 0)) ** 2
-    largest, where = _relative(errors.mean(), squares.mean()), ""
-    for dim, extent in enumerate(expected.shape):
-        if extent < 2 or expected.size == extent:
-            continue
-        others = tuple(each for each in range(expected.ndim) if each != dim)
-        # The error of a slice of small numbers is relative to a tenth of the whole.
-        means = np.maximum(squares.mean(others), squares.mean() / 100)
-        slices = errors.mean(others) / np.where(means > 0, means, 1)
-        index = int(slices.argmax())
-        if math.sqrt(slices[index]) / 3 > largest:
-            largest, where = math.sqrt(slices[index]) / 3, f"index {index} of dim {dim}"
-    return Error(largest, limit, where)
-
-
-def _relative(error: float, square: float) -> float:
-    if error == 0:
-        return 0.0
-    return math.sqrt(error / square) if square else math.inf
 
 
 @dataclasses.dataclass

@@ -20,9 +20,10 @@ from mluop_omp.golden.comparison import compare
 from mluop_omp.golden.comparison._values import SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
-from mluop_omp.golden.runs._names import NameMap, suggest
+from mluop_omp.golden.runs._names import NameMap
 from mluop_omp.golden.runs._recorder import class_name, own_state
-from mluop_omp.golden.runs._replay_result import Error, Replay, ReplayedCall, error_of
+from mluop_omp.golden.runs._replay_result import Replay, ReplayedCall
+from mluop_omp.golden.runs._rounding import Error, error_of
 from mluop_omp.golden.runs._run import Call, Run, Value
 from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
 
@@ -136,10 +137,6 @@ class Replayer:
             if each.ratio > 1 and name.rpartition(".")[0] not in fused
         }
         notes = [f"map {pattern} matches no module" for pattern in self._names.unused]
-        recorded = {call.module for call in self._run.calls}
-        suggestion = suggest(self._counts.keys() - recorded, recorded - self._counts.keys())
-        if suggestion:
-            notes.append(suggestion)
         if self._samples:
             notes.append(
                 f"{len(self._samples)} tensors are samples: modules keep the inputs and outputs "

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
 
-from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of
+from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of, table
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._report import verdict_of
 from mluop_omp.golden.runs._names import contains
+from mluop_omp.golden.runs._rounding import Error
 from mluop_omp.golden.runs._run import Call
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class CallDifference:
-    """A call whose outputs differ.
+@dataclasses.dataclass(eq=False)
+class ComparedCall:
+    """A call of both runs.
 
     Attributes:
         call: the call in the expected run.
         label: the name of the module, its class and, if it has several calls, their number.
         found_module: the name of the module in the found run.
-        outputs, inputs: comparisons of the outputs and inputs that differ, by path.
+        input_errors, output_errors: the errors of all inputs and outputs, by path.
+        inputs, outputs: comparisons of the inputs and outputs that differ, by path.
+        differs: whether the call has a wrong output, or passes a wrong input to an inner call.
+        first_input: the first wrong input that the module's own code passes to an inner call, such
+            as "input 0 of head", or None.
+        fused_with: the module whose output the output is compared with, or "".
         changed: inputs and outputs in one run only, such as "input 1 is only in found".
         state: comparisons of the parameters and buffers of the module that differ, by name.
         compared_state: the number of parameters and buffers that both runs have.
@@ -31,15 +38,21 @@ class CallDifference:
     call: Call
     label: str
     found_module: str
-    outputs: dict[str, Comparison]
-    inputs: dict[str, Comparison]
+    input_errors: dict[str, Error] = dataclasses.field(default_factory=dict)
+    output_errors: dict[str, Error] = dataclasses.field(default_factory=dict)
+    inputs: dict[str, Comparison] = dataclasses.field(default_factory=dict)
+    outputs: dict[str, Comparison] = dataclasses.field(default_factory=dict)
+    differs: bool = False
+    first_input: str | None = None
+    fused_with: str = ""
     changed: tuple[str, ...] = ()
     state: dict[str, Comparison] = dataclasses.field(default_factory=dict)
     compared_state: int = 0
 
     @property
     def inputs_agree(self) -> bool:
-        return not self.inputs and not any(each.startswith("input") for each in self.changed)
+        is_changed = any(each.startswith("input") and "only" in each for each in self.changed)
+        return not self.inputs and not is_changed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,15 +75,18 @@ class RunComparison:
     """The result of `mluop_omp.compare_runs`. str() is a report, bool() the verdict.
 
     Attributes:
-        equal: whether both runs have the same calls and gradients, with equal outputs and
-            gradients, and at least one output.
-        compared: the number of calls that both runs have.
-        calls: the number of calls that either run has.
-        compared_outputs: the number of outputs that both runs have.
-        differences: the calls whose outputs differ, in the order in which they return.
+        equal: whether all calls, gradients and parameters of both runs were compared, at least one
+            output among them, and none differs by more than rounding explains.
+        compared: the number of calls that were compared.
+        calls: the number of calls that either run has, without calls that are part of another one.
+        compared_outputs: the number of outputs that were compared.
+        all_calls: the calls that were compared, in the order in which they return.
+        differences: the calls that differ.
         first: the first of these calls whose inputs agree, or None.
         first_input: the first input that differs inside of the module of `first`, or None. The
             module's own code computes it, as no output before it differs.
+        output: the errors of the outputs of the model, by path; {} if it was not recorded.
+        state: parameters and buffers that differ although the outputs agree, by name.
         gradients: the gradients that differ, in the order of their computation.
         compared_gradients: the number of gradients that both runs have.
         total_gradients: the number of gradients that either run has.
@@ -82,9 +98,12 @@ class RunComparison:
     compared: int
     calls: int = 0
     compared_outputs: int = 0
-    differences: tuple[CallDifference, ...] = ()
-    first: CallDifference | None = None
+    all_calls: tuple[ComparedCall, ...] = ()
+    differences: tuple[ComparedCall, ...] = ()
+    first: ComparedCall | None = None
     first_input: str | None = None
+    output: dict[str, Error] = dataclasses.field(default_factory=dict)
+    state: dict[str, Comparison] = dataclasses.field(default_factory=dict)
     gradients: tuple[GradientDifference, ...] = ()
     compared_gradients: int = 0
     total_gradients: int = 0
@@ -98,12 +117,25 @@ class RunComparison:
     @property
     def comparable(self) -> bool:
         """False if nothing differs but not everything was compared."""
-        return self.equal or bool(self.differences or self.gradients)
+        return self.equal or bool(self.differences or self.gradients or self.state)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return self.text()
 
     __repr__ = __str__
+
+    def text(self, every_call: bool = False) -> str:
+        """Returns the report. every_call: adds a table of all calls, in their order."""
+        table = _table(self) if every_call else []
+        return "\n".join([*_lines(self), *table])
+
+    @property
+    def drift(self) -> Error:
+        """The largest error of an output that agrees, in multiples of what rounding explains."""
+        errors = (
+            e for each in self.all_calls if not each.differs for e in each.output_errors.values()
+        )
+        return max(errors, key=lambda error: error.ratio, default=Error(0.0, 1.0))
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes the report as `Comparison.html` does.
@@ -119,8 +151,11 @@ class RunComparison:
         """Returns the attributes in a form that json.dumps accepts."""
         return {
             **{name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()},
-            "first": None if self.first is None else _to_dict(self.first),
+            "all_calls": list(map(_to_dict, self.all_calls)),
             "differences": list(map(_to_dict, self.differences)),
+            "first": None if self.first is None else _to_dict(self.first),
+            "output": {path: each.to_dict() for path, each in self.output.items()},
+            "state": {name: each.to_dict() for name, each in self.state.items()},
             "gradients": [
                 {"name": each.name, "comparison": each.comparison.to_dict()}
                 for each in self.gradients
@@ -133,33 +168,51 @@ def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
     if result.differences:
         call = result.first or result.differences[0]
         role = "input" if result.first is None else "output"
-        for path, each in (call.inputs if result.first is None else call.outputs).items():
+        shown = call.inputs if result.first is None else call.outputs
+        for path, each in shown.items():
             yield f"{path_of(role, path)} of {call.label}", each
     elif result.gradients:
         yield f"gradient of {result.gradients[0].name}", result.gradients[0].comparison
+    else:
+        yield from result.state.items()
 
 
-def _to_dict(difference: CallDifference) -> dict[str, Any]:
-    call, values = difference.call, vars(difference)
+def _to_dict(compared: ComparedCall) -> dict[str, Any]:
+    call = compared.call
     return {
         "module": call.module,
         "call": call.number,
         "class": call.kind,
-        "found_module": difference.found_module,
-        "inputs_agree": difference.inputs_agree,
-        **{
-            part: {path: each.to_dict() for path, each in values[part].items()}
-            for part in ("outputs", "inputs", "state")
+        **({"line": call.line} if call.line else {}),
+        "found_module": compared.found_module,
+        "fused_with": compared.fused_with,
+        "differs": compared.differs,
+        "inputs_agree": compared.inputs_agree,
+        "errors": {
+            part: {path: each.to_dict() for path, each in errors.items()}
+            for part, errors in (
+                ("outputs", compared.output_errors),
+                ("inputs", compared.input_errors),
+            )
         },
-        "changed": list(difference.changed),
+        **{
+            part: {path: each.to_dict() for path, each in values.items()}
+            for part, values in (
+                ("outputs", compared.outputs),
+                ("inputs", compared.inputs),
+                ("state", compared.state),
+            )
+        },
+        "changed": list(compared.changed),
     }
 
 
 def _lines(result: RunComparison) -> Iterator[str]:
     calls = counted(result.compared, "call")
     outputs = counted(result.compared_outputs, "output")
+    yield _output(result.output)
     if result.equal:
-        yield f"equal: {calls} of both runs, {outputs}"
+        yield f"{'equal' if _is_equal(result) else 'agree'}: {calls} of both runs, {outputs}"
     elif not result.comparable:
         rest = f"{outputs}; what was compared agrees" if result.compared_outputs else "no output"
         all_calls = counted(result.calls, "call")
@@ -177,20 +230,72 @@ def _lines(result: RunComparison) -> Iterator[str]:
         )
         yield from (f"  {each}" for each in first.changed)
         yield from _comparisons("input", first.inputs)
+    for name, each in result.state.items():
+        yield from labeled(f"parameter {name}, although outputs agree", each)
     if result.total_gradients:
         yield from _gradient_lines(result)
+    if result.equal or not result.differences:
+        yield from _rounding(result)
     for side, only in (("found", result.only_found), ("expected", result.only_expected)):
         if only:
             yield f"calls only in {side}: {len(only)}: {listed(only)}"
     yield from result.notes
 
 
-def _first(first: CallDifference, first_input: str | None) -> Iterator[str]:
+def _is_equal(result: RunComparison) -> bool:
+    """Returns whether no element of any output is outside the tolerance."""
+    errors = (error for call in result.all_calls for error in call.output_errors.values())
+    return all(error.comparison is not None and error.comparison.equal for error in errors)
+
+
+def _output(output: dict[str, Error]) -> str:
+    if not output:
+        return "the output of the model is not in both runs"
+    path, worst = max(output.items(), key=lambda each: each[1].ratio)
+    where = "" if len(output) == 1 else f" in {path_of('output', path)} of {len(output)}"
+    if worst.value == 0:
+        return "the output of the model is equal"
+    verdict = "agrees" if worst.ratio <= 1 else "differs"
+    return f"the output of the model {verdict}: relative error {worst}{where}"
+
+
+def _rounding(result: RunComparison) -> Iterator[str]:
+    """States how far errors have grown, below what could hide a defect."""
+    drift = result.drift
+    if drift.ratio <= 1 or math.isinf(drift.value):
+        return
+    where = next(c.label for c in result.all_calls if drift in c.output_errors.values())
+    yield (
+        f"errors grow to {drift.value:.2g} in {where}, {drift.ratio:.2g} times what rounding "
+        "explains in one call; `replay` judges each module on equal inputs"
+    )
+
+
+def _table(result: RunComparison) -> list[str]:
+    heads = ("relative error", "times rounding", "of its inputs", "call", "compared with")
+    rows = []
+    for each in result.all_calls:
+        of_inputs = max((e.value for e in each.input_errors.values()), default=0.0)
+        for path, error in each.output_errors.items():
+            name = (
+                each.label
+                if len(each.output_errors) == 1
+                else f"{path_of('output', path)} of {each.label}"
+            )
+            mark = " differs" if each.differs else ""
+            figures = f"{error.value:.2g}", f"{error.ratio:.2g}{mark}", f"{of_inputs:.2g}"
+            rows.append((*figures, name, each.fused_with))
+    return table([heads, *rows], "><><<")
+
+
+def _first(first: ComparedCall, first_input: str | None) -> Iterator[str]:
     yield f"first difference: {first.label}"
     if first.found_module != first.call.module:
         yield f"  in found: {name_of(first.found_module)}"
     yield f"  inputs agree: {counted(len(first.call.inputs), 'tensor')}"
-    if first.compared_state and not first.state:
+    if first.fused_with:
+        yield f"  fused: its output is compared with the output of {first.fused_with}"
+    elif first.compared_state and not first.state:
         yield f"  parameters and buffers agree: {counted(first.compared_state, 'tensor')}"
     for path, comparison in first.state.items():
         yield f"  {path}: {verdict_of(comparison)}"
@@ -205,7 +310,7 @@ def _comparisons(role: str, comparisons: dict[str, Comparison]) -> Iterator[str]
         yield from (f"  {line}" for line in labeled(path_of(role, path), each))
 
 
-def _later(differences: tuple[CallDifference, ...], first: CallDifference) -> str:
+def _later(differences: tuple[ComparedCall, ...], first: ComparedCall) -> str:
     later, module = differences[differences.index(first) + 1 :], first.call.module
     containing = [each for each in later if contains(each.call.module, module)]
     others = [each.label for each in later if each.inputs_agree and each not in containing]

@@ -1,0 +1,159 @@
+"""What rounding explains: errors of tensors, relative to the precision of their element types."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from mluop_omp.golden.comparison import Comparison
+
+# Relative distances of neighboring numbers. A call of a module rounds a few results to a short
+# type; in a long one it may add thousands of terms in another order.
+_SHORT = {
+    **{"float16": 2.0**-10, "bfloat16": 2.0**-7},
+    **dict.fromkeys(("float8_e4m3fn", "float8_e4m3fnuz"), 2.0**-3),
+    **dict.fromkeys(("float8_e5m2", "float8_e5m2fnuz"), 2.0**-2),
+}
+_LONG = {"float64": 2.0**-52, "complex128": 2.0**-52}
+_SHORT_ROUNDINGS, _LONG_ROUNDINGS = 1.5, 64
+# The share of integers that may differ: indices of numbers that are almost equal.
+_INTEGERS = 0.01
+# Errors of a slice and of an element that count as much as an error of the whole tensor.
+_SLICE, _ELEMENT = 3, 16
+
+
+@functools.cache
+def limit_of(*dtypes: str) -> float:
+    """Returns the largest error that rounding explains, in the coarsest of the element types."""
+    return max(map(_limit, dtypes))
+
+
+def _limit(dtype: str) -> float:
+    if "float" not in dtype and "complex" not in dtype:
+        return _INTEGERS
+    if dtype in _SHORT:
+        return _SHORT_ROUNDINGS * _SHORT[dtype]
+    return _LONG_ROUNDINGS * _LONG.get(dtype, 2.0**-23)
+
+
+def short_type(*dtypes: str) -> str:
+    """Returns the coarsest element type if it is a short one, else ""."""
+    return max((each for each in dtypes if each in _SHORT), key=_limit, default="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Error:
+    """The error of a tensor.
+
+    Attributes:
+        value: the root mean square of the differences over the root mean square of the expected
+            numbers: of the whole tensor, or a third of it for the slice that differs most, such as
+            a channel, or 1/16 of the error of the element that differs most. For integers, the
+            share that differs. NaN if nothing could be compared.
+        limit: the largest value that rounding explains.
+        where: the slice, such as "index 3 of dim 1", or why the value is infinite.
+        comparison: element by element, of some tensors beyond the limit.
+    """
+
+    value: float
+    limit: float
+    where: str = ""
+    comparison: Comparison | None = None
+
+    @classmethod
+    def without_numbers(cls, value: float, where: str, *dtypes: str) -> Error:
+        return cls(value, limit_of(*dtypes), where)
+
+    @classmethod
+    def of_verdict(cls, comparison: Comparison) -> Error:
+        """Returns 0 or infinity, as the criteria of a comparison say."""
+        limit = limit_of(*comparison.dtypes) if comparison.dtypes else _INTEGERS
+        return cls(0.0 if comparison else math.inf, limit, comparison.error, comparison)
+
+    @property
+    def ratio(self) -> float:
+        """The value as a multiple of what rounding explains; 0 if nothing could be compared."""
+        return 0.0 if math.isnan(self.value) else self.value / self.limit
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the attributes in a form that json.dumps accepts."""
+        value = self.value if math.isfinite(self.value) else str(self.value)
+        return {"value": value, "limit": self.limit, "where": self.where}
+
+    def __str__(self) -> str:
+        text = "not compared" if math.isnan(self.value) else f"{self.value:.2g}"
+        return f"{text}, {self.where}" if self.where else text
+
+
+def error_of(found: np.ndarray, expected: np.ndarray, *dtypes: str) -> Error:
+    """Compares two arrays of one shape. dtypes: the element types; the widest limit counts."""
+    limit = limit_of(*dtypes)
+    if expected.size == 0:
+        return Error(0.0, limit)
+    if expected.dtype.kind not in "fc":
+        return Error(float(np.mean(found != expected)), limit)
+    found, expected = (each.astype(np.result_type(each, np.float64)) for each in (found, expected))
+    is_finite = np.isfinite(found) & np.isfinite(expected)
+    is_like = is_finite | (found == expected) | ((found != found) & (expected != expected))
+    if not is_like.all():
+        return Error(math.inf, limit, "NaN or infinity in one of both")
+    distances, magnitudes = (
+        np.abs(np.where(is_finite, each, 0)) for each in (found - expected, expected)
+    )
+    errors, squares = distances**2, magnitudes**2
+    largest, where = _relative(errors.mean(), squares.mean()), ""
+    for dim, extent in enumerate(expected.shape):
+        if extent < 2 or expected.size == extent:
+            continue
+        others = tuple(each for each in range(expected.ndim) if each != dim)
+        # The error of a slice of small numbers is relative to a tenth of the whole.
+        means = np.maximum(squares.mean(others), squares.mean() / 100)
+        slices = errors.mean(others) / np.where(means > 0, means, 1)
+        index = int(slices.argmax())
+        if math.sqrt(slices[index]) / _SLICE > largest:
+            largest, where = math.sqrt(slices[index]) / _SLICE, f"index {index} of dim {dim}"
+    scale = np.maximum(magnitudes, math.sqrt(squares.mean()))
+    elements = np.divide(distances, scale, out=np.zeros(scale.shape), where=scale > 0)
+    element = int(elements.argmax())
+    if elements.flat[element] / _ELEMENT > largest:
+        index = tuple(map(int, np.unravel_index(element, expected.shape)))
+        largest, where = float(elements.flat[element]) / _ELEMENT, f"element {index}"
+    return Error(largest, limit, where)
+
+
+def _relative(error: float, square: float) -> float:
+    if error == 0:
+        return 0.0
+    return math.sqrt(error / square) if square else math.inf
+
+
+def error_in(comparison: Comparison) -> Error:
+    """Returns the error of two tensors that were compared, without the errors of slices."""
+    limit = limit_of(*comparison.dtypes) if comparison.dtypes else _INTEGERS
+    if comparison.error:
+        return Error(math.inf, limit, comparison.error, comparison)
+    figures = comparison.figures
+    if comparison.equal and not figures.get("differing"):
+        return Error(0.0, limit, "", comparison)
+    if not figures or not (comparison.equal or figures["wrong"]):
+        return Error(math.inf, limit, "", comparison)
+    if comparison.sites is not None and not comparison.sites.equal:
+        return Error(math.inf, limit, "other sites", comparison)
+    if figures["special_mismatches"]:
+        return Error(math.inf, limit, "NaN or infinity in one of both", comparison)
+    if not any("float" in each for each in comparison.dtypes):
+        value = figures["differing"] / max(figures["elements"], 1)
+        return Error(value, limit, "", comparison)
+    value, where = figures["diff2"], ""
+    if math.isnan(value):
+        value = math.inf
+    scale = figures["rms"]
+    for wrong in comparison.worst:
+        own = wrong.absolute / max(abs(wrong.expected), scale) / _ELEMENT if scale else math.inf
+        if own > value:
+            value, where = own, f"element {wrong.index}"
+    return Error(value, limit, where, comparison)
