@@ -7,6 +7,7 @@ rounding explains and a multiple of the errors of what it was computed from.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Callable, TypeVar
 
@@ -17,13 +18,11 @@ from mluop_omp.golden.runs._alignment import Alignment, Pair
 from mluop_omp.golden.runs._fusion import Flow, is_identity
 from mluop_omp.golden.runs._names import NameMap, contains
 from mluop_omp.golden.runs._result import ComparedCall
-from mluop_omp.golden.runs._rounding import Error
+from mluop_omp.golden.runs._rounding import GROWTH, NO_GROWTH, Error, Level
 from mluop_omp.golden.runs._run import Call, Run, Value
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-# A module may multiply the relative errors of its inputs by this number.
-_GROWTH = 4
 
 
 @dataclasses.dataclass
@@ -56,8 +55,8 @@ class Judge:
         self.notes: list[str] = []
         self._runs, self._alignment, self._error = runs, alignment, error
         # The largest error so far, and the largest one before the first difference.
-        self._seen = 0.0
-        self._drift: float | None = None
+        self._seen = Level()
+        self._drift: Level | None = None
         self._repeated = {call.module for run in runs for call in run.calls if call.number}
         self._firsts = [{c.module: c for c in run.calls if c.number == 0} for run in runs]
         self._roots = _tree(alignment.pairs)
@@ -91,7 +90,7 @@ class Judge:
         is_new = self._jumps(error, self._seen)
         if is_new:
             self._taint()
-        self._seen = max(self._seen, error.value)
+        self._seen = self._seen.joined(error.level)
         return is_new or not self._agrees(error)
 
     def left(self) -> tuple[list[Call], list[Call]]:
@@ -126,7 +125,7 @@ class Judge:
             )
         for name, pair in pairs_of(*changed).items():
             error = self._error(*pair)
-            if error.value > max(error.limit, _GROWTH * self._seen):
+            if self._jumps(error, self._seen):
                 assert error.comparison is not None
                 differing[f"{name} at the end"] = error.comparison
         for side, own, other in zip(("found", "expected"), changed, changed[::-1]):
@@ -153,11 +152,12 @@ class Judge:
                         outer.first_input or f"{path_of('input', path)} of {call.label}"
                     )
                     self._found(outer)
-            self._seen = max(self._seen, error.value)
+            self._seen = self._seen.joined(error.level)
         for child in node.children:
             self._judge(child, call)
         is_direct = not (node.children or is_absorbed or expected.not_recorded) and inputs
-        known = max(e.value for e in call.input_errors.values()) if is_direct else self._seen
+        levels = (error.level for error in call.input_errors.values())
+        known = functools.reduce(Level.joined, levels, Level()) if is_direct else self._seen
         for path, pair in matched(found.outputs, expected.outputs).items():
             error = self._error(*pair)
             self._remember(*pair)
@@ -166,7 +166,7 @@ class Judge:
             call.output_errors[path] = error
             if self._jumps(error, known):
                 self._found(call)
-            self._seen = max(self._seen, error.value)
+            self._seen = self._seen.joined(error.level)
         call.changed += _only_in_one("output", found.outputs, expected.outputs)
         if any(each.startswith("output") for each in call.changed):
             self._found(call)
@@ -182,11 +182,13 @@ class Judge:
                 self.output[path] = max(known_error, error, key=lambda each: each.value)
         self.calls.append(call)
 
-    def _jumps(self, error: Error, known: float) -> bool:
-        return error.value > max(error.limit, _GROWTH * known)
+    def _jumps(self, error: Error, known: Level) -> bool:
+        return error.level.exceeds(error.limit, known, GROWTH)
 
     def _agrees(self, error: Error) -> bool:
-        return self._drift is None or error.value <= max(error.limit, self._drift)
+        if self._drift is None:
+            return True
+        return not error.level.exceeds(error.limit, self._drift, NO_GROWTH)
 
     def _differing(self, errors: dict[str, Error]) -> dict[str, Comparison]:
         wrong = {path: each for path, each in errors.items() if not self._agrees(each)}
@@ -207,7 +209,7 @@ class Judge:
         self._compared[1].add(expected.tensor)
 
     def _fusion(
-        self, calls: Pair, values: tuple[Value, Value], error: Error, known: float, to: ComparedCall
+        self, calls: Pair, values: tuple[Value, Value], error: Error, known: Level, to: ComparedCall
     ) -> Error:
         """Returns the error of an output against the later tensor that a fused module computes."""
         for side, run in ((1, "found"), (0, "expected")):

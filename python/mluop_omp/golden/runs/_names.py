@@ -33,11 +33,11 @@ class NameMap:
         # Patterns that have matched no name.
         self.unused = dict.fromkeys(pattern.pattern for pattern, _ in self._rules)
 
-    def adapt(self, found: set[str], expected: set[str]) -> str:
+    def adapt(self, found: set[str], expected: set[str], side: str = "found") -> str:
         """Adds or removes a prefix if more names match then; returns a line that says so, or "".
 
         Wrappers such as DistributedDataParallel add a prefix, "module". The wrapper itself gets a
-        name that no module has.
+        name that no module has. side: whose names these are, for the line.
         """
         mine = {self(name) for name in found} - expected
         others = expected - {self(name) for name in found}
@@ -49,12 +49,12 @@ class NameMap:
             if kind == "add":
                 self._add("(.+)", rf"{prefix}.\1")
                 self._add("", prefix)
-                return f"found {prefix}.* is without the prefix: {counted(count, 'module')}"
+                return f"{side} lacks the prefix {prefix}: {counted(count, 'module')}"
             parts = prefix.split(".")
             for length in range(len(parts)):
                 self._add(re.escape(".".join(parts[:length])), "(wrapper) \\g<0>")
             self._add(rf"{re.escape(prefix)}(?:\.(.*))?", r"\1")
-            return f"found has the prefix {prefix}: {counted(count, 'module')}"
+            return f"{side} has the prefix {prefix}: {counted(count, 'module')}"
         return ""
 
     def _add(self, pattern: str, replacement: str) -> None:

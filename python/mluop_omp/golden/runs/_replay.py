@@ -72,11 +72,14 @@ def replay(
     require_eager(model)
     with opened(run) as source:
         unfused: set[Key] = set()
+        renamed = NameMap(names)
+        modules = {name for name, _ in model.named_modules()}
+        rule = renamed.adapt(modules, {call.module for call in source.calls}, "the model")
         while True:
-            replayer = Replayer(source, NameMap(names), unfused)
+            replayer = Replayer(source, renamed, unfused)
             args, kwargs = replayer.arguments(model) if inputs is None else arguments_of(inputs)
             with restored_buffers(model), replayer.installed(model), torch.no_grad():
                 model(*args, **kwargs)
             if replayer.unfused <= unfused:
-                return replayer.result()
+                return replayer.result([rule] if rule else [])
             unfused |= replayer.unfused

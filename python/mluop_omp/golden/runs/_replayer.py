@@ -94,6 +94,10 @@ class Replayer:
     def arguments(self, model: nn.Module) -> tuple[tuple, dict[str, Any]]:
         """Returns the recorded arguments of the model, in the element type of its parameters."""
         path, call = self._run.path, self._recorded.get((self._names(""), 0))
+        # Only the outermost call has them; it may be the call of a wrapper.
+        outermost = self._recorded.get(("", 0))
+        if call is not None and call.arguments is None and outermost is not None:
+            call = outermost
         if call is None:
             raise ValueError(f"{path} has no call of the model, expected inputs")
         dtypes = (each.dtype for each in model.parameters() if each.is_floating_point())
@@ -127,7 +131,8 @@ class Replayer:
                     handles.callback(handle.remove)
             yield
 
-    def result(self) -> Replay:
+    def result(self, notes: list[str]) -> Replay:
+        """notes: findings about the names of the modules."""
         made = {(each.call.module, each.call.number) for each in self._calls}
         left = (call for key, call in self._recorded.items() if key not in made)
         fused = {each.call.module for each in self._calls if each.fused_with}
@@ -136,12 +141,15 @@ class Replayer:
             for name, each in self._state.items()
             if each.ratio > 1 and name.rpartition(".")[0] not in fused
         }
-        notes = [f"map {pattern} matches no module" for pattern in self._names.unused]
+        notes = notes + [f"map {pattern} matches no module" for pattern in self._names.unused]
         if self._samples:
             notes.append(
                 f"{len(self._samples)} tensors are samples: modules keep the inputs and outputs "
                 "that they compute; record more bytes or fewer modules"
             )
+        # A wrapper returns what the model inside of it does.
+        known = {value.tensor for each in self._calls for value in each.call.outputs.values()}
+        left = (c for c in left if not {v.tensor for v in c.outputs.values()} <= known)
         missing = [_label(call) for call in left if call.kind != _IDENTITY]
         return Replay.of(self._calls, state, missing, notes)
 

@@ -210,7 +210,7 @@ def _to_dict(compared: ComparedCall) -> dict[str, Any]:
 def _lines(result: RunComparison) -> Iterator[str]:
     calls = counted(result.compared, "call")
     outputs = counted(result.compared_outputs, "output")
-    yield _output(result.output)
+    yield _output(result)
     if result.equal:
         yield f"{'equal' if _is_equal(result) else 'agree'}: {calls} of both runs, {outputs}"
     elif not result.comparable:
@@ -248,14 +248,16 @@ def _is_equal(result: RunComparison) -> bool:
     return all(error.comparison is not None and error.comparison.equal for error in errors)
 
 
-def _output(output: dict[str, Error]) -> str:
+def _output(result: RunComparison) -> str:
+    output = result.output
     if not output:
         return "the output of the model is not in both runs"
     path, worst = max(output.items(), key=lambda each: each[1].ratio)
     where = "" if len(output) == 1 else f" in {path_of('output', path)} of {len(output)}"
     if worst.value == 0:
         return "the output of the model is equal"
-    verdict = "agrees" if worst.ratio <= 1 else "differs"
+    is_wrong = any(each.call.module == "" and each.outputs for each in result.differences)
+    verdict = "differs" if is_wrong else "agrees"
     return f"the output of the model {verdict}: relative error {worst}{where}"
 
 
