@@ -1,0 +1,200 @@
+"""Networks with random weights, and small inputs for them: what a reference and a device compute."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import warnings
+from typing import Any, Callable
+
+import torch
+from torch import nn
+
+import mluop_omp
+
+SEED = torch.Generator().manual_seed
+NETWORKS: dict[str, Callable[[], Network]] = {}
+
+
+@dataclasses.dataclass
+class Network:
+    """A model and its arguments.
+
+    Attributes:
+        with_autocast: whether half precision needs torch.autocast: the model has operations of
+            float32 only.
+    """
+
+    model: nn.Module
+    inputs: tuple
+    with_autocast: bool = False
+
+
+def network(name: str) -> Callable[[Callable[[], Network]], Callable[[], Network]]:
+    def add(make: Callable[[], Network]) -> Callable[[], Network]:
+        NETWORKS[name] = make
+        return make
+
+    return add
+
+
+def build(name: str) -> Network:
+    """Returns a network in eval mode; the same one at every call."""
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = NETWORKS[name]()
+    generator = SEED(1)
+    for module in made.model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_var is not None:
+            module.running_mean.normal_(0, 0.1, generator=generator)
+            module.running_var.uniform_(0.5, 1.5, generator=generator)
+            nn.init.uniform_(module.weight, 0.5, 1.5, generator=generator)
+            nn.init.normal_(module.bias, 0, 0.1, generator=generator)
+        for attribute in ("p", "dropout", "drop_prob"):
+            if isinstance(getattr(module, attribute, None), float):
+                setattr(module, attribute, 0.0)
+    made.model.eval().requires_grad_(False)
+    return made
+
+
+def image(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=SEED(2))
+
+
+def torchvision() -> Any:
+    """PyPI's torchvision is compiled for CUDA: this package stands in for its operators."""
+    if "torchvision" not in _LIBRARIES:
+        library = _LIBRARIES["torchvision"] = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        library.impl("nms", nms, "CPU")
+    package = importlib.import_module("torchvision")
+    package.ops.boxes._assert_has_ops = lambda: None
+    package.ops.poolers.roi_align = roi_align
+    return package
+
+
+_LIBRARIES: dict[str, torch.library.Library] = {}
+
+
+def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
+    return mluop_omp.torch.nms(boxes.float(), scores.float(), iou_threshold).long()
+
+
+def roi_align(
+    input: torch.Tensor,
+    boxes: torch.Tensor,
+    output_size: tuple[int, int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = -1,
+    aligned: bool = False,
+) -> torch.Tensor:
+    samples = max(0, sampling_ratio)
+    arguments = (output_size, spatial_scale, samples, "mean", aligned)
+    return mluop_omp.torch.roi_align(input.float(), boxes.float(), *arguments)[0].to(input.dtype)
+
+
+@network("ResNet-18")
+def _() -> Network:
+    model = torchvision().models.resnet18(num_classes=10)
+    return Network(model, (image(2, 3, 64, 64),))
+
+
+@network("MobileNetV3")
+def _() -> Network:
+    model = torchvision().models.mobilenet_v3_small(num_classes=10)
+    return Network(model, (image(2, 3, 64, 64),))
+
+
+@network("LRASPP")
+def _() -> Network:
+    models = torchvision().models.segmentation
+    model = models.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=5)
+    return Network(model, (image(1, 3, 64, 64),))
+
+
+@network("SSDLite")
+def _() -> Network:
+    models = torchvision().models.detection
+    model = models.ssdlite320_mobilenet_v3_large(
+        weights=None, weights_backbone=None, num_classes=5, score_thresh=0.1, detections_per_img=50
+    )
+    return Network(model, ([image(3, 96, 96).sigmoid()],), with_autocast=True)
+
+
+@network("Faster R-CNN")
+def _() -> Network:
+    detection = torchvision().models.detection
+    model = detection.fasterrcnn_mobilenet_v3_large_320_fpn(
+        **{"weights": None, "weights_backbone": None, "num_classes": 5},
+        **{"min_size": 96, "max_size": 128, "rpn_pre_nms_top_n_test": 50},
+        **{"rpn_post_nms_top_n_test": 20, "box_detections_per_img": 20},
+    )
+    return Network(model, ([image(3, 96, 96).sigmoid()],), with_autocast=True)
+
+
+def timm(name: str, **arguments: Any) -> nn.Module:
+    torchvision()
+    return importlib.import_module("timm").create_model(name, num_classes=10, **arguments)
+
+
+@network("ViT tiny")
+def _() -> Network:
+    model = timm("vit_tiny_patch16_224", img_size=64, depth=6)
+    return Network(model, (image(2, 3, 64, 64),))
+
+
+@network("Swin tiny")
+def _() -> Network:
+    model = timm(
+        "swin_tiny_patch4_window7_224",
+        **{"img_size": 64, "window_size": 4, "embed_dim": 32, "depths": (2, 2, 4, 2)},
+    )
+    return Network(model, (image(2, 3, 64, 64),))
+
+
+@network("ConvNeXt atto")
+def _() -> Network:
+    model = timm("convnext_atto")
+    return Network(model, (image(2, 3, 64, 64),))
+
+
+@network("EfficientNet-B0")
+def _() -> Network:
+    model = timm("efficientnet_b0")
+    return Network(model, (image(2, 3, 64, 64),))
+
+
+class Predictor(nn.Module):
+    """A detector of mmdetection or mmdetection3d from its raw data to its predictions."""
+
+    def __init__(self, detector: nn.Module) -> None:
+        super().__init__()
+        self.detector = detector
+
+    def forward(self, data: Any) -> list[dict[str, Any]]:
+        torch.manual_seed(0)  # of the order of points
+        with mluop_omp.no_cuda():
+            inputs = self.detector.data_preprocessor(copy.deepcopy(data), False)
+            results = self.detector(**inputs, mode="predict")
+        kinds = ("pred_instances_3d", "pred_instances")
+        found = [next(each.get(kind) for kind in kinds if kind in each) for each in results]
+        return [{key: getattr(v, "tensor", v) for key, v in each.items()} for each in found]
+
+
+def detector(name: str) -> Network:
+    detectors = importlib.import_module("detectors")
+    torchvision()
+    model, _, data = detectors.network(detectors.load(), name)
+    inputs = data["inputs"]
+    one = {k: v[:1] for k, v in inputs.items()} if isinstance(inputs, dict) else inputs[:1]
+    data = {"inputs": one, "data_samples": data["data_samples"][:1]}
+    return Network(Predictor(model), (data,), with_autocast=True)
+
+
+for _name in ("PointPillars", "SECOND", "CenterPoint of pillars", "VoteNet", "Deformable DETR"):
+    network(_name)(lambda name=_name: detector(name))
+for _name in ("RetinaNet", "Faster R-CNN, DCNv2"):
+    network(_name)(lambda name=_name: detector(name))

@@ -1,0 +1,244 @@
+"""Prints the table of defects x models: what the instruments name.
+
+A reference and a device are recorded as a user records them; `compare_runs` compares both, and
+for a device that fuses or computes in half precision, `replay` judges its run by the reference.
+
+    python python/tests/golden/bring_ups/table.py [--model M] [--defect D] [--variant V] [-v]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import copy
+import dataclasses
+import functools
+import hashlib
+import re
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # of detectors.py
+
+import torch
+from torch import nn
+
+import mluop_omp
+from defects import DEFECTS, Defect, fused_with
+from devices import DEVICES, Device, as_type
+from networks import NETWORKS, Network, build
+
+# The devices that get defects.
+VARIANTS = ("eager", "bf16", "fused", "fused bf16")
+MEANING = {
+    "C": "named by compare_runs",
+    "R": "named by replay only; compare_runs does not say equal",
+    "m": "missed: compare_runs says that all agrees within rounding, and replay names nothing",
+    "E": "FALSE EQUAL: compare_runs says equal, or agrees in float32",
+    "W": "WRONG NAME",
+    "D": "a difference without the name of a module",
+    "a": "agrees (right device)",
+    "F": "FALSE DIFFERS (right device)",
+    "!": "the instrument raises an exception",
+    ".": "no such layer, or no effect",
+}
+
+
+@dataclasses.dataclass
+class Cell:
+    """The verdict about one device: a letter, and what the instruments said."""
+
+    letter: str
+    compare: str = ""
+    replay: str = ""
+    expected: tuple[str, ...] = ()
+
+
+class Bench:
+    """Runs of one network: the reference is recorded once."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self._folder, self._net = name, folder, build(name)
+        self._references: dict[Any, Path] = {}
+        self._called = self._order_of_calls()
+
+    def device(self, variant: str, defect: Defect | None = None, target: str = "") -> Device | None:
+        net = copy.deepcopy(self._net)
+        if defect is not None:
+            net.model.train(defect.training)
+            defect.insert(net.model.get_submodule(target))
+        return DEVICES[variant](net)
+
+    def target(self, defect: Defect) -> str | None:
+        """Returns the middle one of the called modules that may have a defect."""
+        modules = dict(self._net.model.named_modules())
+        names = [each for each in self._called if defect.needs(each, modules[each])]
+        return names[len(names) // 2] if names else None
+
+    def reference(self, dtype: torch.dtype, training: bool) -> nn.Module:
+        model = copy.deepcopy(self._net.model).train(training)
+        return model if dtype == torch.float32 else model.to(dtype).float()
+
+    def reference_run(self, dtype: torch.dtype, training: bool) -> Path:
+        key = dtype, training
+        if key not in self._references:
+            path = self._folder / f"{len(self._references)}.reference.npz"
+            inputs = as_type(as_type(self._net.inputs, dtype), torch.float32)
+            if dtype == torch.float32:
+                inputs = self._net.inputs
+            self._record(self.reference(dtype, training), inputs, path)
+            self._references[key] = path
+        return self._references[key]
+
+    def record(self, device: Device) -> Path:
+        path = self._folder / "device.npz"
+        with device.context():
+            self._record(device.model, device.inputs, path, device.warm_up)
+        return path
+
+    def cell(self, variant: str, defect: Defect | None = None) -> Cell:
+        target = None if defect is None else self.target(defect)
+        if defect is not None and target is None:
+            return Cell(".")
+        if defect is not None and defect.training and "fused" in variant:
+            return Cell(".")
+        device = self.device(variant, defect, target or "")
+        if device is None:
+            return Cell(".")
+        training = defect is not None and defect.training
+        expected = ()
+        if target is not None:
+            is_fused = "fused" in variant
+            expected = tuple(fused_with(self._net.model, target) if is_fused else {target})
+        try:
+            run = self.record(device)
+        except (RuntimeError, TypeError) as error:
+            return Cell(".", f"does not run: {str(error).splitlines()[0]}")
+        if defect is not None and not self._has_effect(run, variant, defect):
+            return Cell(".", "no effect")
+        reference = self.reference_run(device.dtype, training)
+        try:
+            result = mluop_omp.compare_runs(run, reference, names=device.names)
+            compared = str(result)
+            replayed = None
+            if defect is None or device.is_half or "fused" in variant:
+                model = self.reference(device.dtype, training)
+                inputs = as_type(device.inputs, torch.float32) if device.is_half else device.inputs
+                if self._net.with_autocast:
+                    inputs = self._net.inputs
+                replayed = mluop_omp.replay(model, run, inputs)
+        except Exception as error:
+            return Cell("!", f"{type(error).__name__}: {error}", expected=expected)
+        letter = judge(result, replayed, device, defect, set(expected))
+        return Cell(letter, compared, "" if replayed is None else str(replayed), expected)
+
+    def _record(self, model: nn.Module, inputs: tuple, path: Path, warm_up: int = 0) -> None:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with mluop_omp.recording(model, path):
+                for _ in range(warm_up + 1):
+                    model(*copy.deepcopy(inputs))
+
+    def _has_effect(self, run: Path, variant: str, defect: Defect) -> bool:
+        """Returns whether a defect changes anything that the run of a right device has."""
+        return run.read_bytes() != self._right_run(variant, defect.training)
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019
+    def _right_run(self, variant: str, training: bool) -> bytes:
+        net = copy.deepcopy(self._net)
+        net.model.train(training)
+        device = DEVICES[variant](net)
+        path = self._folder / "right.npz"
+        with device.context():
+            self._record(device.model, device.inputs, path)
+        return path.read_bytes()
+
+    def _order_of_calls(self) -> list[str]:
+        run = mluop_omp.Run(self.reference_run(torch.float32, False))
+        with run:
+            return list(dict.fromkeys(call.module for call in run.calls))
+
+
+def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, names: set) -> str:
+    """Returns the letter of a cell: what the reader of both reports believes."""
+    first = None if result.first is None else result.first.call.module
+    is_equal = bool(result)
+    differs = bool(result.differences or result.gradients)
+    suspects = [] if replayed is None else [each.call.module for each in replayed.suspects]
+    states = [] if replayed is None else [name.rpartition(".")[0] for name in replayed.state]
+    if defect is None:
+        return "F" if differs or suspects or states else "a"
+    if defect.of_state:
+        text = str(result)
+        if any(name in text for name in names) and not is_equal:
+            return "C"
+        return "R" if set(states) & names else "E" if is_equal else "m"
+    if first in names:
+        return "C"
+    if is_equal or (not differs and not device.is_half):
+        return "R" if suspects and suspects[0] in names and not is_equal else "E"
+    if suspects:
+        return "R" if suspects[0] in names and first is None else "W" if suspects[0] not in names else "w"
+    if first is not None:
+        return "W"
+    return "D" if differs else "m"
+
+
+MEANING["w"] = "named by replay; compare_runs names another module"
+
+
+def cells(models: list[str], defects: list[str], variants: list[str], rights: list[str]) -> Iterator:
+    """Yields the model, the row, the variant and the cell."""
+    for model in models:
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(model, Path(folder))
+            for variant in rights:
+                yield model, f"right: {variant}", "", bench.cell(variant)
+            for defect in defects:
+                for variant in variants:
+                    yield model, defect, variant, bench.cell(variant, DEFECTS[defect])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", action="append", choices=list(NETWORKS), default=[])
+    parser.add_argument("--defect", action="append", choices=[*DEFECTS, "none"], default=[])
+    parser.add_argument("--variant", action="append", choices=list(DEVICES), default=[])
+    parser.add_argument("-v", "--verbose", action="store_true", help="also prints the reports")
+    options = parser.parse_args()
+    models = options.model or list(NETWORKS)
+    defects = [each for each in options.defect or DEFECTS if each != "none"]
+    variants = [each for each in options.variant or VARIANTS if each in VARIANTS]
+    rights = [] if options.defect and "none" not in options.defect else options.variant or list(DEVICES)
+    rows: dict[str, dict[str, str]] = collections.defaultdict(dict)
+    counts: collections.Counter[str] = collections.Counter()
+    for model, row, variant, cell in cells(models, defects, variants, rights):
+        letters = rows[row].get(model, "") + cell.letter
+        rows[row][model] = letters
+        counts[cell.letter] += 1
+        if options.verbose and cell.letter != ".":
+            print(f"--- {model}, {row}, {variant}: {cell.letter}, expected {cell.expected}")
+            print(cell.compare, cell.replay, sep="\n", flush=True)
+        elif cell.letter in "WEFD!wm":
+            said = (cell.compare.splitlines() or [""])[0]
+            then = (cell.replay.splitlines() or [""])[:3]
+            print(f"{cell.letter} {model}, {row}, {variant}: expected {cell.expected}")
+            print(f"    compare: {said}\n    replay: {' / '.join(then)}", flush=True)
+    print(f"cells: {', '.join(variants)}; of right devices one")
+    for number, model in enumerate(models):
+        print(f"{number:>2} = {model}")
+    print(f"{'':36}" + "".join(f"{number:>5}" for number, _ in enumerate(models)))
+    for row, letters in rows.items():
+        print(f"{row:36}" + "".join(f"{letters.get(each, ''):>5}" for each in models))
+    for letter, count in sorted(counts.items()):
+        print(f"{count:5} {letter} {MEANING[letter]}")
+
+
+if __name__ == "__main__":
+    main()
