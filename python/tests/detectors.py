@@ -162,7 +162,8 @@ def adapt(node, parts):
             node[key] = SELECTION[key]
 
 
-def build(mm, pattern, parts=1):
+def build(mm, pattern, parts=1, change=None):
+    """Returns a model and its configuration; change(configuration) makes it smaller."""
     ((package, path),) = (
         (package, path)
         for package in ("mmdet", "mmdet3d")
@@ -170,6 +171,8 @@ def build(mm, pattern, parts=1):
     )
     config = mm.Config.fromfile(path).model
     adapt(config, parts)
+    if change is not None:
+        change(config)
     config._scope_ = package
     torch.manual_seed(0)
     model = mm.MODELS.build(config)

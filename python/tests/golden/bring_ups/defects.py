@@ -182,14 +182,6 @@ def _(conv):
 
 @defect("int8 overflow", CONV)
 def _(conv):
-    after(conv, lambda y: ((y * (160 / y.abs().max())).round().to(torch.int32) + 128) % 256 - 128)
-
-
-DEFECTS.pop("int8 overflow")
-
-
-@defect("int8 overflow", CONV)
-def _(conv):
     def wrapped(y):
         scale = y.abs().max() / 140
         return (((y / scale).round() + 128) % 256 - 128) * scale
@@ -306,7 +298,7 @@ def _(act):
     after(act, lambda y: (y * 256).round() / 256)
 
 
-@defect("writes into its input", is_a(nn.ReLU, nn.Hardswish, nn.GELU, nn.SiLU))
+@defect("writes into its input", is_a(nn.Conv2d, nn.LayerNorm))
 def _(act):
     def forward(right, self, x):
         y = right(x.clone())
@@ -407,7 +399,7 @@ def _(module):
 # --- Voxels, points, boxes ---
 
 
-VOXELS = is_a("Voxelization")
+VOXELS = is_a("VoxelizationByGridShape")
 
 
 @defect("last point dropped", VOXELS)
@@ -427,3 +419,142 @@ def _(layer):
         return voxels, coordinates.flip(1), counts
 
     layer.register_forward_hook(swapped)
+
+
+@defect("pillars scattered transposed", is_a("PointPillarsScatter"))
+def _(layer):
+    def forward(right, self, features, coordinates, *others):
+        return right(features, coordinates[:, [0, 1, 3, 2]], *others)
+
+    override(layer, forward)
+
+
+SPARSE = is_a("SubMConv3d", "SparseConv3d")
+
+
+@defect("sparse channel x 1.1", SPARSE)
+def _(layer):
+    def scaled(module, args, output):
+        features = output.features.clone()
+        features[:, 3] *= 1.1
+        output.features = features
+        return output
+
+    layer.register_forward_hook(scaled)
+
+
+@defect("sparse filter mirrored", SPARSE)
+def _(layer):
+    def forward(right, self, x):
+        weight = self.weight.data
+        self.weight.data = weight.flip(1 if weight.shape[0] == self.out_channels else 0)
+        try:
+            return right(x)
+        finally:
+            self.weight.data = weight
+
+    override(layer, forward)
+
+
+@defect("three_nn index one more", is_a("PointFPModule"))
+def _(module):
+    def replaced(right):
+        def three_nn(target, source):
+            distances, indices = right(target, source)
+            return distances, (indices + 1).clamp(max=source.shape[1] - 1)
+
+        return three_nn
+
+    owner = "mmdet3d.models.layers.pointnet_modules.point_fp_module"
+    with_patch(module, owner, "three_nn", replaced)
+
+
+@defect("other first point of FPS", is_a("DFPSSampler"))
+def _(sampler):
+    def forward(right, self, points, features, npoint):
+        return points.shape[1] - 1 - right(points.flip(1), features, npoint)
+
+    override(sampler, forward)
+
+
+@defect("deformable offsets x, y for y, x", is_a("ModulatedDeformConv2dPack"))
+def _(layer):
+    def replaced(right):
+        def convolution(x, offset, *others):
+            return right(x, offset.unflatten(1, (-1, 2)).flip(2).flatten(1, 2), *others)
+
+        return convolution
+
+    with_patch(layer, "mmcv.ops.modulated_deform_conv", "modulated_deform_conv2d", replaced)
+
+
+@defect("RoIAlign aligned", is_a("MultiScaleRoIAlign", "RoIAlign"))
+def _(pool):
+    if hasattr(pool, "aligned"):
+        pool.aligned = not pool.aligned
+    else:
+        aligned = functools.partial(functools.partial, aligned=True)
+        with_patch(pool, "torchvision.ops.poolers", "roi_align", aligned)
+
+
+@defect("nearest rounds to even", is_a(nn.Upsample, "FPN"))
+def _(module):
+    def replaced(right):
+        def interpolate(x, size=None, scale_factor=None, **options):
+            extents = right(x, size=size, scale_factor=scale_factor, **options).shape[2:]
+            for dim, extent in zip((2, 3), extents):
+                old = x.shape[dim]
+                index = (torch.arange(extent) * ((old - 1) / max(1, extent - 1))).round().long()
+                x = x.index_select(dim, index)
+            return x
+
+        return interpolate
+
+    with_patch(module, F, "interpolate", replaced)
+
+
+@defect("anchors half a stride off", is_a("AnchorGenerator", "DefaultBoxGenerator", "RetinaNet"))
+def _(module):
+    if hasattr(module, "bbox_head"):
+        generator = module.bbox_head.prior_generator
+        strides = [each[0] for each in generator.strides]
+        anchors = zip(generator.base_anchors, strides)
+        generator.base_anchors = [each + stride / 2 for each, stride in anchors]
+    else:
+        override(module, lambda right, self, *args: [each + 8 for each in right(*args)])
+
+
+SUPPRESSES = is_a("RegionProposalNetwork", "RoIHeads", "SSD")
+
+
+@defect("clamp of decoded boxes", SUPPRESSES)
+def _(module):
+    module.box_coder.bbox_xform_clip = 0.01
+
+
+@defect("NMS threshold", is_a("RegionProposalNetwork", "RoIHeads", "SSD", "RetinaNet"))
+def _(module):
+    if hasattr(module, "bbox_head"):
+        module.bbox_head.test_cfg.nms.iou_threshold = 0.3
+    else:
+        module.nms_thresh -= 0.2
+
+
+@defect("NMS of bfloat16 scores", SUPPRESSES)
+def _(module):
+    def replaced(right):
+        return lambda boxes, scores, threshold: right(boxes, scores.bfloat16().float(), threshold)
+
+    with_patch(module, "torchvision.ops.boxes", "nms", replaced)
+
+
+@defect("top-k in ascending order", is_a("RegionProposalNetwork", "SSD", "DeformableDETR"))
+def _(module):
+    def replaced(right):
+        def topk(self, k, *args, **options):
+            values, indices = right(self, k, *args, **options)
+            return torch.return_types.topk((values.flip(-1), indices.flip(-1)))
+
+        return topk
+
+    with_patch(module, torch.Tensor, "topk", replaced)

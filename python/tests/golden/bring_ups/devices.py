@@ -155,17 +155,17 @@ def fused_away(net: Network) -> Device:
 @device("other thread count")
 def threads(net: Network) -> Device:
     @contextlib.contextmanager
-    def one_thread() -> Iterator[None]:
+    def two_threads() -> Iterator[None]:
         count, own = torch.get_num_threads(), mluop_omp.threads()
-        torch.set_num_threads(1)
-        mluop_omp.threads(1)
+        torch.set_num_threads(2)
+        mluop_omp.threads(2)
         try:
             yield
         finally:
             torch.set_num_threads(count)
             mluop_omp.threads(own)
 
-    return Device(net.model, net.inputs, context=one_thread)
+    return Device(net.model, net.inputs, context=two_threads)
 
 
 def unfolded(right: Callable, conv: nn.Conv2d, x: torch.Tensor) -> torch.Tensor:
@@ -265,7 +265,7 @@ def channels_last(net: Network) -> Device:
 
 @device("voxels in another order")
 def permuted_voxels(net: Network) -> Device | None:
-    layers = [m for m in net.model.modules() if type(m).__name__ == "Voxelization"]
+    layers = [m for m in net.model.modules() if type(m).__name__ == "VoxelizationByGridShape"]
 
     def permute(module: nn.Module, args: tuple, output: Any) -> Any:
         rows = torch.randperm(len(output[0]), generator=torch.Generator().manual_seed(3))
@@ -274,3 +274,41 @@ def permuted_voxels(net: Network) -> Device | None:
     for layer in layers:
         layer.register_forward_hook(permute)
     return Device(net.model, net.inputs) if layers else None
+
+
+@device("branches in another order")
+def branches(net: Network) -> Device | None:
+    found = False
+    for module in net.model.modules():
+        kind = type(module).__name__
+        if kind == "BasicBlock" and getattr(module, "downsample", None) and hasattr(module, "conv1"):
+            override(module, _downsample_first)
+            found = True
+        elif kind == "SSDHead":
+            override(module, _classes_first)
+            found = True
+    return Device(net.model, net.inputs) if found else None
+
+
+def _downsample_first(right: Callable, block: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    downsample, own = block.downsample, block._modules
+    identity = downsample(x)
+    block._modules = {**own, "downsample": Ready(identity)}
+    try:
+        return right(x)
+    finally:
+        block._modules = own
+
+
+class Ready(nn.Module):
+    def __init__(self, value: torch.Tensor) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.value
+
+
+def _classes_first(right: Callable, head: nn.Module, x: Any) -> dict[str, torch.Tensor]:
+    classes = head.classification_head(x)
+    return {"bbox_regression": head.regression_head(x), "cls_logits": classes}

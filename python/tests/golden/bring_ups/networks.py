@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import mluop_omp
+import mluop_omp.torch
 
 SEED = torch.Generator().manual_seed
 NETWORKS: dict[str, Callable[[], Network]] = {}
@@ -98,14 +99,21 @@ def roi_align(
 
 @network("ResNet-18")
 def _() -> Network:
-    model = torchvision().models.resnet18(num_classes=10)
-    return Network(model, (image(2, 3, 64, 64),))
+    resnet = torchvision().models.resnet
+
+    class Narrow(resnet.ResNet):
+        def _make_layer(self, block: Any, planes: int, *args: Any, **options: Any) -> nn.Module:
+            return super()._make_layer(block, planes // 4, *args, **options)
+
+    model = Narrow(resnet.BasicBlock, [2, 2, 2, 2])
+    model.fc = nn.Linear(128, 10)
+    return Network(model, (image(2, 3, 48, 48),))
 
 
 @network("MobileNetV3")
 def _() -> Network:
-    model = torchvision().models.mobilenet_v3_small(num_classes=10)
-    return Network(model, (image(2, 3, 64, 64),))
+    model = torchvision().models.mobilenet_v3_small(num_classes=10, width_mult=0.5)
+    return Network(model, (image(2, 3, 48, 48),))
 
 
 @network("LRASPP")
@@ -132,6 +140,9 @@ def _() -> Network:
         **{"min_size": 96, "max_size": 128, "rpn_pre_nms_top_n_test": 50},
         **{"rpn_post_nms_top_n_test": 20, "box_detections_per_img": 20},
     )
+    heads = detection.faster_rcnn
+    model.roi_heads.box_head = heads.TwoMLPHead(256 * 7**2, 32)
+    model.roi_heads.box_predictor = heads.FastRCNNPredictor(32, 5)
     return Network(model, ([image(3, 96, 96).sigmoid()],), with_autocast=True)
 
 
@@ -142,29 +153,29 @@ def timm(name: str, **arguments: Any) -> nn.Module:
 
 @network("ViT tiny")
 def _() -> Network:
-    model = timm("vit_tiny_patch16_224", img_size=64, depth=6)
-    return Network(model, (image(2, 3, 64, 64),))
+    model = timm("vit_tiny_patch16_224", img_size=48, depth=4, embed_dim=96)
+    return Network(model, (image(2, 3, 48, 48),))
 
 
 @network("Swin tiny")
 def _() -> Network:
     model = timm(
         "swin_tiny_patch4_window7_224",
-        **{"img_size": 64, "window_size": 4, "embed_dim": 32, "depths": (2, 2, 4, 2)},
+        **{"img_size": 48, "window_size": 3, "embed_dim": 32, "depths": (2, 2, 4, 2)},
     )
-    return Network(model, (image(2, 3, 64, 64),))
+    return Network(model, (image(2, 3, 48, 48),))
 
 
 @network("ConvNeXt atto")
 def _() -> Network:
-    model = timm("convnext_atto")
-    return Network(model, (image(2, 3, 64, 64),))
+    model = timm("convnext_atto", dims=(16, 32, 64, 128))
+    return Network(model, (image(2, 3, 48, 48),))
 
 
 @network("EfficientNet-B0")
 def _() -> Network:
     model = timm("efficientnet_b0")
-    return Network(model, (image(2, 3, 64, 64),))
+    return Network(model, (image(2, 3, 48, 48),))
 
 
 class Predictor(nn.Module):
@@ -184,17 +195,70 @@ class Predictor(nn.Module):
         return [{key: getattr(v, "tensor", v) for key, v in each.items()} for each in found]
 
 
-def detector(name: str) -> Network:
-    detectors = importlib.import_module("detectors")
+def detector(name: str, change: Callable[[Any], None] | None = None) -> Network:
+    """change: makes a configuration of mmdetection smaller."""
     torchvision()
-    model, _, data = detectors.network(detectors.load(), name)
+    detectors = importlib.import_module("detectors")
+    mm = detectors.load()
+    if change is None:
+        model, _, data = detectors.network(mm, name)
+    else:
+        pattern, parts, rows, _ = detectors.NETWORKS.get(name, (name, 4, 128, None))
+        model, config = detectors.build(mm, pattern, parts, change)
+        data = detectors.images(mm, config, rows // 2)
     inputs = data["inputs"]
     one = {k: v[:1] for k, v in inputs.items()} if isinstance(inputs, dict) else inputs[:1]
     data = {"inputs": one, "data_samples": data["data_samples"][:1]}
     return Network(Predictor(model), (data,), with_autocast=True)
 
 
-for _name in ("PointPillars", "SECOND", "CenterPoint of pillars", "VoteNet", "Deformable DETR"):
+for _name in ("PointPillars", "SECOND", "CenterPoint of pillars", "VoteNet"):
     network(_name)(lambda name=_name: detector(name))
-for _name in ("RetinaNet", "Faster R-CNN, DCNv2"):
-    network(_name)(lambda name=_name: detector(name))
+
+
+def narrow(config: Any, depth: int = 18) -> None:
+    """Makes a backbone narrow: 16 channels in its first stage, or 32 with bottlenecks."""
+    channels = [16, 32, 64, 128] if depth == 18 else [32, 64, 128, 256]
+    config.backbone.update(depth=depth, base_channels=16 if depth == 18 else 8, init_cfg=None)
+    config.neck.in_channels = channels[-len(config.neck.in_channels) :]
+
+
+@network("RetinaNet")
+def _() -> Network:
+    def small(config: Any) -> None:
+        narrow(config)
+        config.neck.out_channels = 32
+        config.bbox_head.update(in_channels=32, feat_channels=32, num_classes=8)
+
+    return detector("RetinaNet", small)
+
+
+@network("Faster R-CNN, DCNv2")
+def _() -> Network:
+    def small(config: Any) -> None:
+        narrow(config, depth=50)
+        config.neck.out_channels = 32
+        config.rpn_head.update(in_channels=32, feat_channels=32)
+        config.roi_head.bbox_roi_extractor.out_channels = 32
+        config.roi_head.bbox_head.update(in_channels=32, fc_out_channels=64, num_classes=8)
+        config.test_cfg.rpn.update(nms_pre=50, max_per_img=30)
+
+    return detector("Faster R-CNN, DCNv2", small)
+
+
+@network("Deformable DETR")
+def _() -> Network:
+    def small(config: Any) -> None:
+        narrow(config)
+        config.num_queries = 30
+        for part in (config.encoder, config.decoder):
+            part.num_layers = 2
+
+    net = detector("Deformable DETR", small)
+    nn.init.normal_(net.model.detector.level_embed)  # Its constructor leaves them unwritten.
+    return net
+
+
+@network("YOLOX")
+def _() -> Network:
+    return detector("yolox/yolox_tiny_*", lambda config: config.bbox_head.update(num_classes=8))
