@@ -16,11 +16,15 @@ from mluop_omp.golden.runs._names import read_rules
 from mluop_omp.golden.runs._run import is_run
 
 _DESCRIPTION = """
-Compares FOUND with EXPECTED: .npy, .npz, .pt, .pth, .safetensors, raw elements (.bin, .raw, or any
-other name with --dtype), or folders of such files, matched by relative name.
-For two runs of a model, written by mluop_omp.record, reports the first module that differs.
+Compares FOUND with EXPECTED: .npy, .npz, .pt, .pth, .safetensors, .tensor of Lidar_AI_Solution, .pb
+of ONNX, raw elements (.bin, .raw, or any other name with --dtype), or folders of such files,
+matched by relative name.
+For two runs of a model, reports the first module that differs. A run is a file of mluop_omp.record,
+a dump of msprobe (the folder of dump.json), or a RunResults of Polygraphy (.json; FILE.json#RUNNER
+where it has several runners).
 A file that holds features [N, C] and indices [N, 1 + dims] (batch first), optionally spatial_shape
-and batch_size, and nothing else, is a sparse tensor: its rows are joined by coordinate.
+and batch_size, and nothing else, is a sparse tensor: its rows are joined by coordinate. Also known
+are voxel_features and voxel_coords, feats and coors, feats and coords, and folders of two .npy.
 """
 _EPILOG = """
 Metrics that must not exceed their threshold: diff1, diff2, diff3, diff3_1, diff3_2, diff4,
@@ -73,6 +77,13 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--shape", metavar="D,D,...", type=shape, help="shape of raw files; default: one row"
+    )
+    parser.add_argument(
+        "--shapes",
+        metavar="FILE",
+        help="shapes of raw files by name, as of qnn-net-run and snpe-net-run: a line "
+        "'NAME D,D,... DTYPE' for each, JSON, or model_net.json; files in folders then match "
+        "without suffix",
     )
     add_common(parser, "runs: rename each module of FOUND", "EXPECTED")
     parser.add_argument(
@@ -145,8 +156,9 @@ def _compare(arguments: argparse.Namespace) -> Comparison | RunComparison:
     if any(map(is_run, paths)):
         return compare_runs(*paths, names=rules_of(arguments), **options)
     if arguments.map:
-        raise ValueError("--map applies to runs written by mluop_omp.record, found other files")
+        raise ValueError("--map applies to runs of models, found other files")
     dtypes = arguments.dtype, arguments.expected_dtype or arguments.dtype
-    formats = [_files.RawFormat(dtype, arguments.shape) for dtype in dtypes]
+    shapes = None if arguments.shapes is None else _files.read_shapes(arguments.shapes)
+    formats = [_files.RawFormat(dtype, arguments.shape, shapes) for dtype in dtypes]
     found, expected = map(_files.read, paths, formats)
     return compare(_only(found, expected), _only(expected, found), **options)
