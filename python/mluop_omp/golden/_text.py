@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -35,6 +36,13 @@ def name_of(module: str) -> str:
 
 def path_of(role: str, path: str) -> str:
     return f"{role} {path}" if path else role
+
+
+def below(path: str, name: object) -> str:
+    """Returns the path of a member, whose name is quoted if it is empty or has a dot or a quote."""
+    text = str(name)
+    text = json.dumps(text) if not text or "." in text or '"' in text else text
+    return f"{path}.{text}" if path else text
 
 
 def module_label(name: str, kind: str) -> str:

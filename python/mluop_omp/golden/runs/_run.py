@@ -19,6 +19,9 @@ from mluop_omp.golden._numbers import STORED_AS
 from mluop_omp.golden._text import counted, listed, name_of, path_of
 from mluop_omp.golden.comparison._files import read_member, unique
 from mluop_omp.golden.runs import _sampling
+from mluop_omp.golden.runs._objects import Invalid as _Invalid
+from mluop_omp.golden.runs._objects import Object as _Object
+from mluop_omp.golden.runs.formats import reader_of, write_polygraphy
 
 FORMAT, VERSION = "mluop_omp run", 1
 DESCRIPTION = "run.json"
@@ -142,10 +145,13 @@ class Contents(NamedTuple):
 
 
 class Run:
-    """A run that `mluop_omp.record` has written to a file.
+    """A run that `mluop_omp.record` or another tool has written to a file or folder.
+
+    Other tools are msprobe, with the folder of a dump.json, and Polygraphy, with a RunResults in
+    JSON. Where that has several runners, `path#runner` names one by the beginning of its name.
 
     Attributes:
-        path: the path of the file.
+        path: the path of the file or folder.
         model: the class of the model.
         seed: the seed of the samples.
         calls, gradients: the recorded calls and gradients.
@@ -159,7 +165,12 @@ class Run:
         """Raises ValueError if the file is not a run, OSError if it cannot be opened."""
         self.path = os.fspath(path)
         with _errors(self.path), contextlib.ExitStack() as resources:
-            contents = _read_zip(self.path, resources)
+            read = reader_of(self.path)
+            if read is None:
+                contents = _read_zip(self.path, resources)
+            else:
+                description, read_tensor = read(self.path, resources)
+                contents = _contents(_Object(description, "its description"), read_tensor)
             self.model, self.seed, self.tensors, self.calls, self.gradients = contents[:5]
             self.changed, self.ended, self._read = contents.changed, contents.ended, contents.read
             self._resources = resources.pop_all()
@@ -211,6 +222,43 @@ class Run:
                 raise _Invalid(f"{name}.npy has shape {list(array.shape)}, expected {list(shape)}")
             return array.astype(array.dtype.newbyteorder("="), copy=False)
 
+    def to_polygraphy(self, path: str | os.PathLike[str], *, runner: str = "mluop_omp") -> None:
+        """Writes the outputs of all calls as the RunResults of Polygraphy, in JSON.
+
+        The n-th calls of all modules make up the n-th iteration. An output is named after its
+        module, followed by a colon and its path if it has one, and ":indices" for the sites of a
+        sparse tensor; the model itself is "(model)".
+
+        Args:
+            path: the file to write.
+            runner: the name of the runner.
+
+        Raises:
+            ValueError: a tensor was recorded as a sample or without its elements; the run is
+                damaged.
+            ImportError: an output is bfloat16, float8 or complex32, which Polygraphy holds as
+                tensors of PyTorch, and PyTorch is not installed.
+            OSError: the file cannot be written.
+
+        Source: polygraphy.comparator.RunResults, polygraphy.json.
+        """
+        count = 1 + max((call.number for call in self.calls), default=-1)
+        iterations: list[dict[str, Recorded]] = [{} for _ in range(count)]
+        for call in self.calls:
+            for below, value in call.outputs.items():
+                name = name_of(call.module) + f":{below}" * bool(below)
+                parts = {name: value.tensor, f"{name}:indices": value.indices}
+                for part, tensor in parts.items():
+                    if tensor is not None:
+                        iterations[call.number][part] = self._whole(tensor)
+        write_polygraphy(path, runner, iterations, lambda each: self.array(each.name))
+
+    def _whole(self, name: str) -> Recorded:
+        recorded = self.tensors[name]
+        if recorded.is_sample or not recorded.has_values:
+            raise ValueError(f"{self.path} has not recorded all of {name}: raise max_bytes")
+        return recorded
+
 
 RunSource = Union[str, "os.PathLike[str]", Run]
 
@@ -226,7 +274,9 @@ def opened(source: RunSource) -> Iterator[Run]:
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
-    """Returns whether a file claims to be a run."""
+    """Returns whether a file or folder claims to be a run, of any tool."""
+    if reader_of(os.fspath(path)) is not None:
+        return True
     if not os.path.isfile(path):
         return False
     try:
@@ -234,10 +284,6 @@ def is_run(path: str | os.PathLike[str]) -> bool:
             return DESCRIPTION in file.namelist()
     except (OSError, *_DAMAGES):
         return False
-
-
-class _Invalid(Exception):
-    pass
 
 
 @contextlib.contextmanager
@@ -251,53 +297,8 @@ def _errors(path: str) -> Iterator[None]:
         raise ValueError(f"{path} is damaged or not a run: {error}") from None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Object:
-    """A JSON object and its place in the file, for messages."""
-
-    members: dict[str, Any]
-    where: str
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.members, dict):
-            raise _Invalid(f"{self.where} is {type(self.members).__name__}, expected an object")
-
-    def get(self, name: str, kind: type, *default: Any) -> Any:
-        """Returns a member. default: its value if it is missing; without one it is required."""
-        if default and name not in self.members:
-            return default[0]
-        value = self.members.get(name)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            found = "missing" if value is None else repr(value)[:80]
-            raise _Invalid(f"{self.where}: {name} is {found}, expected {kind.__name__}")
-        return value
-
-    def objects(self, name: str, *default: Any) -> list[_Object]:
-        values = enumerate(self.get(name, list, *default))
-        return [_Object(each, f"{self.where}: {name}[{k}]") for k, each in values]
-
-    def sizes(self, name: str, *default: Any) -> Any:
-        values = self.get(name, list, *default)
-        if values is None:
-            return None
-        if not all(type(each) is int and 0 <= each < 2**63 for each in values):
-            raise _Invalid(f"{self.where}: {name} is {values!r:.80}, expected sizes")
-        return tuple(values)
-
-    def number(self, name: str, base: int) -> int:
-        """Parses a 64-bit number. JSON has them as texts, as many readers make numbers doubles."""
-        text = self.get(name, str)
-        try:
-            number = int(text, base)
-        except ValueError:
-            number = -1
-        if not 0 <= number < 2**64:
-            raise _Invalid(f"{self.where}: {name} is {text!r}, expected a number of 64 bits")
-        return number
-
-
 def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
-    """Reads a file of `mluop_omp.record`. Other formats are functions of the same arguments."""
+    """Reads a file of `mluop_omp.record`; formats/ describes files of other tools in its terms."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise _Invalid("is not a regular file")
     file = resources.enter_context(zipfile.ZipFile(path))
@@ -313,11 +314,20 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
         raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
     if head.get("version", int) != VERSION:
         raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
+    contents = _contents(head, lambda name: read_member(file, file.getinfo(f"{name}.npy")))
+    for number, recorded in enumerate(contents.tensors.values()):
+        if recorded.has_values and f"{recorded.name}.npy" not in members:
+            raise _Invalid(
+                f"has no {recorded.name}.npy, which {DESCRIPTION}: tensors[{number}] names"
+            )
+    return contents
+
+
+def _contents(head: _Object, read: Callable[[str], np.ndarray]) -> Contents:
+    """head: the content of run.json, as docs/record.md describes it."""
     tensors: dict[str, Recorded] = {}
     for item in head.objects("tensors"):
         recorded = _recorded(item)
-        if recorded.has_values and f"{recorded.name}.npy" not in members:
-            raise _Invalid(f"has no {recorded.name}.npy, which {item.where} names")
         if recorded.name in tensors:
             raise _Invalid(f"describes the tensor {recorded.name!r} twice")
         tensors[recorded.name] = recorded
@@ -327,7 +337,7 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
         tensors,
         tuple(_call(item, tensors) for item in head.objects("calls")),
         tuple(_gradient(item, tensors) for item in head.objects("gradients")),
-        lambda name: read_member(file, file.getinfo(f"{name}.npy")),
+        read,
         {each.get("name", str): _value(each, tensors) for each in head.objects("changed", ())},
         head.get("ended", str, ""),
     )

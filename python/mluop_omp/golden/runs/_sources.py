@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import copy
-import json
 import math
 import types
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp.golden._numbers import STORED_AS, to_numpy
+from mluop_omp.golden._text import below
 from mluop_omp.golden.comparison._values import SparseSites, sparse_sites
 
 # Largest depth of objects with tensors in attributes, such as the samples of mmdetection3d.
@@ -99,7 +99,7 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
         yield path, type(value)
         return
     for name, member in members:
-        yield from leaves(member, _below(path, name), (*parents, id(value)))
+        yield from leaves(member, below(path, name), (*parents, id(value)))
 
 
 def replaced(
@@ -124,7 +124,7 @@ def replaced(
     if id(value) in parents or len(parents) == _MAX_DEPTH:
         return value
     changes = {
-        name: replaced(member, new, _below(path, name), (*parents, id(value)))
+        name: replaced(member, new, below(path, name), (*parents, id(value)))
         for name, member in _members(value) or ()
     }
     return _with_members(value, changes)
@@ -141,9 +141,9 @@ def described(value: Any, path: str = "") -> Any:
         return {"tensor": path}
     if type(value) in (list, tuple):
         kind = type(value).__name__
-        return {kind: [described(each, _below(path, k)) for k, each in enumerate(value)]}
+        return {kind: [described(each, below(path, k)) for k, each in enumerate(value)]}
     if type(value) is dict and all(isinstance(each, str) for each in value):
-        return {"dict": {k: described(each, _below(path, k)) for k, each in value.items()}}
+        return {"dict": {k: described(each, below(path, k)) for k, each in value.items()}}
     raise TypeError(f"{path} is of type {type(value).__name__}")
 
 
@@ -189,13 +189,6 @@ def _with_members(value: Any, members: dict[Any, Any]) -> Any:
         else:
             object.__setattr__(changed, name, member)
     return changed
-
-
-def _below(path: str, name: Any) -> str:
-    """Returns the path of a member, whose name is quoted if it is empty or has a dot or a quote."""
-    text = str(name)
-    text = json.dumps(text) if not text or "." in text or '"' in text else text
-    return f"{path}.{text}" if path else text
 
 
 def _sparse(value: Any) -> SparseSites | None:

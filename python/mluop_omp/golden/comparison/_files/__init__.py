@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from mluop_omp.golden.comparison._files._elements import named, unique
+from mluop_omp.golden.comparison._files._elements import named, require_size, unique
 from mluop_omp.golden.comparison._files._lidar import read_tensor
 from mluop_omp.golden.comparison._files._numpy import npy_header, read_member, read_npy, read_npz
 from mluop_omp.golden.comparison._files._onnx import read_pb
@@ -28,7 +28,15 @@ from mluop_omp.golden.comparison._files._safetensors import read_safetensors
 from mluop_omp.golden.comparison._files._sparse import sparse_folder
 from mluop_omp.golden.comparison._values import Deferred
 
-__all__ = ["RawFormat", "npy_header", "read", "read_member", "read_shapes", "unique"]
+__all__ = [
+    "RawFormat",
+    "npy_header",
+    "read",
+    "read_member",
+    "read_shapes",
+    "require_size",
+    "unique",
+]
 
 _RAW_SUFFIXES = (".bin", ".raw")
 _READERS = {
