@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -351,14 +352,31 @@ def output(**values):
     return damaged_results(json.dumps(results(a=[{"y": values}])))
 
 
-EMPTY = io.BytesIO()
-torch.save({"a": 1}, EMPTY)
+def saved(value) -> bytes:
+    file = io.BytesIO()
+    torch.save(value, file)
+    return file.getvalue()
+
+
+def tensor_text(data: bytes):
+    return output(tensor=base64.b64encode(data).decode())
+
+
+def compressed(data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name), zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+COMPRESSED = compressed(saved(torch.zeros(1000)))
 # Runs that cannot be read, and what the message says.
 DAMAGES = {
     "data": (damaged_dump(lambda dump: dump.data.update(x=3)), "dump.json: data: x is int"),
     "dtype": (leaf_of(dtype=3), "output: dtype is 3, expected str"),
     "shape": (leaf_of(shape=[-1]), r"shape is \[-1\], expected sizes"),
-    "other shape": (leaf_of(shape=[3, 2]), r"has shape \[2, 3\], expected \[3, 2\]"),
+    "other shape": (leaf_of(shape=[3, 2]), r"of shape \[2, 3\], expected \[3, 2\]"),
     "other dtype": (leaf_of(dtype="torch.float32"), "has bfloat16 in .*, expected float32"),
     "name": (leaf_of(data_name="../x.pt"), "data_name is '../x.pt', expected the name of a file"),
     "file": (stored(b"no file"), "weights_only=True"),
@@ -376,16 +394,22 @@ DAMAGES = {
     "values": (output(array=3), "array is 3, expected base64"),
     "no base64": (output(array="%"), "array is '%', expected int"),
     "no .npy": (output(array="AAAA"), "magic|EOF"),
-    "texts": (output(**array_text(np.array(["a"]))), "has elements of <U1 in y, expected numbers"),
+    "texts": (
+        output(**array_text(np.array(["a"]))),
+        "has elements of str32 in y, expected numbers",
+    ),
     "size": (
         output(array=array_text(np.zeros(3))["array"][:-12]),
         "16 bytes of elements, expected 24",
     ),
-    "torch": (output(tensor="AAAA"), "weights_only=True"),
-    "no tensor": (
-        output(tensor=base64.b64encode(EMPTY.getvalue()).decode()),
-        "has dict in y, expected a tensor",
+    "torch": (output(tensor="AAAA"), "not a zip file"),
+    "compressed": (tensor_text(COMPRESSED), "compressed elements in y, expected"),
+    "sparse": (tensor_text(saved(torch.ones(2).to_sparse())), "expected a dense tensor"),
+    "float8": (
+        tensor_text(saved(torch.ones(2).to(torch.float8_e8m0fnu))),
+        "has elements of float8_e8m0fnu in y, expected numbers",
     ),
+    "no tensor": (tensor_text(saved({"a": 1})), "has dict in y, expected a tensor"),
 }
 
 

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable
 
@@ -137,34 +138,31 @@ class _Document:
             raise Invalid(f"{values.where}: {kind} is {number}, expected base64")
         begin, end = self._places[number]
         if kind == "tensor":
-            from mluop_omp.golden.runs._sources import Source
-
-            source = Source(self._torch(begin, end, output))
-            dtype = source.dtype
-            return dtype, source.shape, lambda: self._read_torch(begin, end, dtype, output)
-        dtype, shape = self._head(begin, end, output)
-        return dtype, shape, lambda: self._read(begin, end, dtype, output)
+            value = self._torch(begin, end, output)
+            dtype, shape = str(value.dtype).partition(".")[2], tuple(value.shape)
+        else:
+            dtype, shape = self._head(begin, end)
+        if not is_supported(dtype):
+            raise Invalid(f"has elements of {dtype} in {output}, expected numbers")
+        read = self._torch if kind == "tensor" else self._array
+        return dtype, shape, lambda: host_array(read(begin, end, output), dtype, output)
 
     def _decode(self, begin: int, end: int) -> bytes:
         return base64.b64decode(self._text[begin:end], validate=True)
 
-    def _head(self, begin: int, end: int, output: str) -> tuple[str, tuple[int, ...]]:
+    def _head(self, begin: int, end: int) -> tuple[str, tuple[int, ...]]:
         """Reads the element type and shape of an array from the header of its .npy."""
         file = io.BytesIO(self._decode(begin, min(end, begin + _CHARACTERS)))
         shape, _, element = _files.npy_header(file)
         size = (end - begin) // 4 * 3 - self._text[max(end - 2, begin) : end].count(b"=")
         _files.require_size(size - file.tell(), element, shape)
-        dtype = "bfloat16" if element == np.dtype("V2") else element.name
-        if not is_supported(dtype):
-            raise Invalid(f"has elements of {element} in {output}, expected numbers")
-        return dtype, shape
+        return "bfloat16" if element == np.dtype("V2") else element.name, shape
 
-    def _read(self, begin: int, end: int, dtype: str, output: str) -> np.ndarray:
+    def _array(self, begin: int, end: int, output: str) -> np.ndarray:
         data = self._decode(begin, end)
         file = io.BytesIO(data)
         shape, order, element = _files.npy_header(file)
-        array = np.frombuffer(data, element, offset=file.tell()).reshape(shape, order=order)
-        return host_array(array, dtype, output)
+        return np.frombuffer(data, element, offset=file.tell()).reshape(shape, order=order)
 
     def _torch(self, begin: int, end: int, output: str) -> Any:
         message = _requirements.missing("torch")
@@ -173,6 +171,12 @@ class _Document:
         import torch
 
         file = io.BytesIO(self._decode(begin, end))
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+        # A compressed member may take any memory.
+        if any(each.compress_type != zipfile.ZIP_STORED for each in members):
+            raise Invalid(f"has compressed elements in {output}, expected elements as torch.save")
+        file.seek(0)
         try:
             value = torch.load(file, map_location="cpu", weights_only=True)
         except Exception as error:
@@ -181,9 +185,6 @@ class _Document:
         if not isinstance(value, torch.Tensor):
             raise Invalid(f"has {type(value).__name__} in {output}, expected a tensor")
         return value
-
-    def _read_torch(self, begin: int, end: int, dtype: str, output: str) -> np.ndarray:
-        return host_array(self._torch(begin, end, output), dtype, output)
 
 
 def _outputs(runner: str, iterations: Any) -> Iterator[Object]:
