@@ -210,16 +210,16 @@ class Run:
             array = self._read(name)
             expected = STORED_AS.get(recorded.dtype, recorded.dtype)
             if array.dtype.name != expected:
-                raise _Invalid(f"has {name} of dtype {array.dtype}, expected {expected}")
+                raise _Invalid(f"{name}.npy has dtype {array.dtype}, expected {expected}")
             shape = recorded.shape
             if recorded.count is not None:
                 if recorded.count > 2 * array.size:
-                    raise _Invalid(f"has {array.size} of {recorded.count} elements in {name}")
+                    raise _Invalid(f"{name}.npy has {array.size} of {recorded.count} elements")
                 shape = _sampling.elements(self.seed, recorded.count, recorded.size).shape
             elif recorded.limit is not None:
                 shape = (len(array) if array.ndim else -1, *shape[1:])
             if array.shape != shape:
-                raise _Invalid(f"has {name} of shape {list(array.shape)}, expected {list(shape)}")
+                raise _Invalid(f"{name}.npy has shape {list(array.shape)}, expected {list(shape)}")
             return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def to_polygraphy(self, path: str | os.PathLike[str], *, runner: str = "mluop_omp") -> None:
