@@ -242,16 +242,17 @@ class Run:
 
         Source: polygraphy.comparator.RunResults, polygraphy.json.
         """
-        count = 1 + max((call.number for call in self.calls), default=-1)
-        iterations: list[dict[str, Recorded]] = [{} for _ in range(count)]
+        iterations: dict[int, dict[str, Recorded]] = {}
         for call in self.calls:
+            iteration = iterations.setdefault(call.number, {})
             for below, value in call.outputs.items():
                 name = name_of(call.module) + f":{below}" * bool(below)
                 parts = {name: value.tensor, f"{name}:indices": value.indices}
                 for part, tensor in parts.items():
                     if tensor is not None:
-                        iterations[call.number][part] = self._whole(tensor)
-        write_polygraphy(path, runner, iterations, lambda each: self.array(each.name))
+                        iteration[part] = self._whole(tensor)
+        ordered = [iterations[number] for number in sorted(iterations)]
+        write_polygraphy(path, runner, ordered, lambda each: self.array(each.name))
 
     def _whole(self, name: str) -> Recorded:
         recorded = self.tensors[name]
@@ -314,6 +315,7 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
         raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
     if head.get("version", int) != VERSION:
         raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
+
     contents = _contents(head, lambda name: read_member(file, file.getinfo(f"{name}.npy")))
     for number, recorded in enumerate(contents.tensors.values()):
         if recorded.has_values and f"{recorded.name}.npy" not in members:
