@@ -170,7 +170,11 @@ class Run:
                 contents = _read_zip(self.path, resources)
             else:
                 description, read_tensor = read(self.path, resources)
-                contents = _contents(_Object(description, "its description"), read_tensor)
+                head = _Object(description, "its description")
+                tensors = unique(
+                    (each.name, each) for each in map(_recorded, head.objects("tensors"))
+                )
+                contents = _contents(head, tensors, read_tensor)
             self.model, self.seed, self.tensors, self.calls, self.gradients = contents[:5]
             self.changed, self.ended, self._read = contents.changed, contents.ended, contents.read
             self._resources = resources.pop_all()
@@ -315,24 +319,21 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
         raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
     if head.get("version", int) != VERSION:
         raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
-
-    contents = _contents(head, lambda name: read_member(file, file.getinfo(f"{name}.npy")))
-    for number, recorded in enumerate(contents.tensors.values()):
-        if recorded.has_values and f"{recorded.name}.npy" not in members:
-            raise _Invalid(
-                f"has no {recorded.name}.npy, which {DESCRIPTION}: tensors[{number}] names"
-            )
-    return contents
-
-
-def _contents(head: _Object, read: Callable[[str], np.ndarray]) -> Contents:
-    """head: the content of run.json, as docs/record.md describes it."""
     tensors: dict[str, Recorded] = {}
     for item in head.objects("tensors"):
         recorded = _recorded(item)
+        if recorded.has_values and f"{recorded.name}.npy" not in members:
+            raise _Invalid(f"has no {recorded.name}.npy, which {item.where} names")
         if recorded.name in tensors:
             raise _Invalid(f"describes the tensor {recorded.name!r} twice")
         tensors[recorded.name] = recorded
+    return _contents(head, tensors, lambda name: read_member(file, file.getinfo(f"{name}.npy")))
+
+
+def _contents(
+    head: _Object, tensors: dict[str, Recorded], read: Callable[[str], np.ndarray]
+) -> Contents:
+    """head: the content of run.json, as docs/record.md describes it."""
     return Contents(
         head.get("model", str),
         head.number("seed", 10),
