@@ -129,6 +129,7 @@ def _() -> Network:
     model = models.ssdlite320_mobilenet_v3_large(
         weights=None, weights_backbone=None, num_classes=5, score_thresh=0.1, detections_per_img=50
     )
+    model.transform.fixed_size = (96, 96)
     return Network(model, ([image(3, 96, 96).sigmoid()],), with_autocast=True)
 
 
@@ -195,25 +196,58 @@ class Predictor(nn.Module):
         return [{key: getattr(v, "tensor", v) for key, v in each.items()} for each in found]
 
 
-def detector(name: str, change: Callable[[Any], None] | None = None) -> Network:
-    """change: makes a configuration of mmdetection smaller."""
+def detector(
+    pattern: str, parts: int = 4, size: int = 64, change: Callable[[Any], None] | None = None
+) -> Network:
+    """A network of detectors.py; change: makes its configuration smaller."""
     torchvision()
     detectors = importlib.import_module("detectors")
     mm = detectors.load()
-    if change is None:
-        model, _, data = detectors.network(mm, name)
+    pattern = detectors.NETWORKS[pattern][0] if pattern in detectors.NETWORKS else pattern
+    model, config = detectors.build(mm, pattern, parts, change)
+    if config._scope_ == "mmdet":
+        data = detectors.images(mm, config, size)
+    elif "voxel_layer" in config.data_preprocessor:
+        data = detectors.scenes(mm, config, size)
     else:
-        pattern, parts, rows, _ = detectors.NETWORKS.get(name, (name, 4, 128, None))
-        model, config = detectors.build(mm, pattern, parts, change)
-        data = detectors.images(mm, config, rows // 2)
+        data = detectors.rooms(mm, config, size)[1]
     inputs = data["inputs"]
     one = {k: v[:1] for k, v in inputs.items()} if isinstance(inputs, dict) else inputs[:1]
     data = {"inputs": one, "data_samples": data["data_samples"][:1]}
     return Network(Predictor(model), (data,), with_autocast=True)
 
 
-for _name in ("PointPillars", "SECOND", "CenterPoint of pillars", "VoteNet"):
-    network(_name)(lambda name=_name: detector(name))
+def near(config: Any, extent: float, cells: int) -> None:
+    """Keeps a square in front of the lidar, of this extent and of this number of cells."""
+    area = [0, -extent / 2, extent, extent / 2]
+    layer = config.data_preprocessor.voxel_layer
+    low, high = layer.point_cloud_range[2], layer.point_cloud_range[5]
+    layer.point_cloud_range = [*area[:2], low, *area[2:], high]
+    if "point_cloud_range" in config.voxel_encoder:
+        config.voxel_encoder.point_cloud_range = layer.point_cloud_range
+    generator = config.bbox_head.anchor_generator
+    generator.ranges = [[*area[:2], r[2], *area[2:], r[5]] for r in generator.ranges]
+    shape = "sparse_shape" if "sparse_shape" in config.middle_encoder else "output_shape"
+    config.middle_encoder[shape] = [*config.middle_encoder[shape][:-2], cells, cells]
+
+
+@network("PointPillars")
+def _() -> Network:
+    return detector("PointPillars", 2, 500, lambda config: near(config, 10.24, 64))
+
+
+@network("SECOND")
+def _() -> Network:
+    return detector("SECOND", 4, 500, lambda config: near(config, 12.8, 256))
+
+
+@network("VoteNet")
+def _() -> Network:
+    def small(config: Any) -> None:
+        config.backbone.update(num_points=(64, 32, 16, 8), num_samples=(8, 8, 4, 4))
+        config.bbox_head.vote_aggregation_cfg.update(num_point=16, num_sample=4)
+
+    return detector("VoteNet", 4, 256, small)
 
 
 def narrow(config: Any, depth: int = 18) -> None:
@@ -230,7 +264,7 @@ def _() -> Network:
         config.neck.out_channels = 32
         config.bbox_head.update(in_channels=32, feat_channels=32, num_classes=8)
 
-    return detector("RetinaNet", small)
+    return detector("RetinaNet", change=small)
 
 
 @network("Faster R-CNN, DCNv2")
@@ -243,7 +277,7 @@ def _() -> Network:
         config.roi_head.bbox_head.update(in_channels=32, fc_out_channels=64, num_classes=8)
         config.test_cfg.rpn.update(nms_pre=50, max_per_img=30)
 
-    return detector("Faster R-CNN, DCNv2", small)
+    return detector("Faster R-CNN, DCNv2", change=small)
 
 
 @network("Deformable DETR")
@@ -254,11 +288,16 @@ def _() -> Network:
         for part in (config.encoder, config.decoder):
             part.num_layers = 2
 
-    net = detector("Deformable DETR", small)
+    net = detector("Deformable DETR", change=small)
     nn.init.normal_(net.model.detector.level_embed)  # Its constructor leaves them unwritten.
     return net
 
 
 @network("YOLOX")
 def _() -> Network:
-    return detector("yolox/yolox_tiny_*", lambda config: config.bbox_head.update(num_classes=8))
+    def small(config: Any) -> None:
+        config.backbone.widen_factor = 0.25
+        config.neck.update(in_channels=[64, 128, 256], out_channels=32, num_csp_blocks=1)
+        config.bbox_head.update(num_classes=8, in_channels=32, feat_channels=32)
+
+    return detector("yolox/yolox_tiny_*", change=small)

@@ -32,6 +32,7 @@ from networks import NETWORKS, Network, build
 
 # The devices that get defects.
 VARIANTS = ("eager", "bf16", "fused", "fused bf16")
+BAD = "WwEFD!m"
 # Modules that are tried for an effect.
 _TRIED = 6
 MEANING = {
@@ -222,11 +223,11 @@ def main() -> None:
         if options.verbose and cell.letter != ".":
             print(f"--- {model}, {row}, {variant}: {cell.letter}, expected {cell.expected}")
             print(cell.compare, cell.replay, sep="\n", flush=True)
-        elif cell.letter in "WEFD!wm":
-            said = (cell.compare.splitlines() or [""])[0]
-            then = (cell.replay.splitlines() or [""])[:3]
+        elif cell.letter in BAD:
+            said = " / ".join(cell.compare.splitlines()[:2])
+            then = " / ".join(" ".join(line.split()) for line in cell.replay.splitlines()[:3])
             print(f"{cell.letter} {model}, {row}, {variant}: expected {cell.expected}")
-            print(f"    compare: {said}\n    replay: {' / '.join(then)}", flush=True)
+            print(f"    compare_runs: {said}\n    replay: {then}", flush=True)
     print(f"cells: {', '.join(variants)}; of right devices one")
     for number, model in enumerate(models):
         print(f"{number:>2} = {model}")
