@@ -6,19 +6,16 @@ is the first that an instrument has to name.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import importlib
-from collections.abc import Iterator
 from typing import Any, Callable
 from unittest import mock
 
 import torch
+from devices import override, pairs
 from torch import nn
 from torch.nn import functional as F
-
-from devices import override, pairs
 
 DEFECTS: dict[str, Defect] = {}
 Needs = Callable[[str, nn.Module], bool]
@@ -192,7 +189,9 @@ def _(conv):
 # --- Convolutions and linear layers: operands ---
 
 
-@defect("filters HWIO for OIHW", where(CONV, lambda m: m.kernel_size[0] > 1 and m.weight.shape[1] > 1))
+@defect(
+    "filters HWIO for OIHW", where(CONV, lambda m: m.kernel_size[0] > 1 and m.weight.shape[1] > 1)
+)
 def _(conv):
     def forward(right, self, x):
         weight = self.weight.permute(2, 3, 1, 0).reshape(self.weight.shape)
@@ -206,7 +205,10 @@ def _(linear):
     override(linear, lambda right, self, x: F.linear(x, self.weight.mT, self.bias))
 
 
-@defect("missing bias", where(is_a(nn.Conv2d, nn.Linear), lambda m: m.bias is not None and m.bias.abs().max() > 1e-3))
+@defect(
+    "missing bias",
+    where(is_a(nn.Conv2d, nn.Linear), lambda m: m.bias is not None and m.bias.abs().max() > 1e-3),
+)
 def _(layer):
     def forward(right, self, x):
         bias = self.bias[:, None, None] if isinstance(self, nn.Conv2d) else self.bias
@@ -220,7 +222,9 @@ def _(conv):
     def forward(right, self, x):
         y = 0
         for inputs, weight in zip(x.split(8, 1), self.weight.split(8, 1)):
-            y = (y + F.conv2d(inputs, weight, None, self.stride, self.padding, self.dilation)).bfloat16()
+            y = (
+                y + F.conv2d(inputs, weight, None, self.stride, self.padding, self.dilation)
+            ).bfloat16()
         y = y.to(x.dtype)
         return y if self.bias is None else y + self.bias[:, None, None]
 
@@ -232,7 +236,9 @@ DEFECTS["bfloat16 sums"] = dataclasses.replace(
 )
 
 
-@defect("padding repeats the border", where(CONV, lambda m: 0 not in m.padding and m.padding != "same"))
+@defect(
+    "padding repeats the border", where(CONV, lambda m: 0 not in m.padding and m.padding != "same")
+)
 def _(conv):
     def forward(right, self, x):
         (top, left), stride = self.padding, self.stride
@@ -247,7 +253,9 @@ def _(conv):
     conv.weight.data[1] *= 1.1
 
 
-@defect("buffer differs", where(BATCH_NORM, lambda m: m.num_batches_tracked is not None), of_state=True)
+@defect(
+    "buffer differs", where(BATCH_NORM, lambda m: m.num_batches_tracked is not None), of_state=True
+)
 def _(norm):
     norm.num_batches_tracked += 7
 
@@ -310,9 +318,14 @@ def _(act):
 
 # --- Attention ---
 
+
 def attends(name, module):
     kinds = ("Attention", "WindowAttention", "MultiheadAttention")
-    return type(module).__name__ in kinds and "scale" in vars(module) or type(module) is nn.MultiheadAttention
+    return (
+        type(module).__name__ in kinds
+        and "scale" in vars(module)
+        or type(module) is nn.MultiheadAttention
+    )
 
 
 ATTENTION = attends
@@ -358,7 +371,9 @@ def _(module):
 # --- Pooling and interpolation ---
 
 
-@defect("max pooling pads with 0", where(is_a(nn.MaxPool2d), lambda m: m.padding not in (0, (0, 0))))
+@defect(
+    "max pooling pads with 0", where(is_a(nn.MaxPool2d), lambda m: m.padding not in (0, (0, 0)))
+)
 def _(pool):
     def forward(right, self, x):
         x = F.pad(x, [self.padding] * 4)

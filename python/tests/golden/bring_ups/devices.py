@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 import torch
+from networks import Network
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 import mluop_omp
-from networks import Network
 
 Context = Callable[[], contextlib.AbstractContextManager]
-DEVICES: dict[str, Callable[[Network], "Device | None"]] = {}
+DEVICES: dict[str, Callable[[Network], Device | None]] = {}
 
 
 @dataclasses.dataclass
@@ -26,7 +26,9 @@ class Device:
     """A model as a device computes it.
 
     Attributes:
-        dtype: the element type of the weights of the reference: the device has rounded them.
+        dtype: the element type to which the device rounds its inputs.
+        weights: the element type to which the weights of the reference are rounded too. Weights
+            that a device fuses before it rounds them have no rounded counterpart.
         is_half: whether the device computes in half precision.
         context: surrounds the recording.
         warm_up: the number of calls before the one to compare, in the same recording.
@@ -36,6 +38,7 @@ class Device:
     model: nn.Module
     inputs: tuple
     dtype: torch.dtype = torch.float32
+    weights: torch.dtype = torch.float32
     is_half: bool = False
     context: Context = contextlib.nullcontext
     warm_up: int = 0
@@ -78,7 +81,7 @@ def half(net: Network, dtype: torch.dtype) -> Device:
         context = functools.partial(torch.autocast, "cpu", dtype)
         return Device(net.model, net.inputs, is_half=True, context=context)
     model, inputs = net.model.to(dtype), as_type(net.inputs, dtype)
-    return Device(model, inputs, dtype=dtype, is_half=True)
+    return Device(model, inputs, dtype, dtype, is_half=True)
 
 
 @device("bf16")
@@ -127,7 +130,8 @@ def fused(net: Network) -> Device:
 
 @device("fused bf16")
 def fused_bf16(net: Network) -> Device:
-    return half(dataclasses.replace(net, model=fuse(net.model)), torch.bfloat16)
+    made = half(dataclasses.replace(net, model=fuse(net.model)), torch.bfloat16)
+    return dataclasses.replace(made, weights=torch.float32)
 
 
 @device("fused, without ReLU")
@@ -281,7 +285,11 @@ def branches(net: Network) -> Device | None:
     found = False
     for module in net.model.modules():
         kind = type(module).__name__
-        if kind == "BasicBlock" and getattr(module, "downsample", None) and hasattr(module, "conv1"):
+        if (
+            kind == "BasicBlock"
+            and getattr(module, "downsample", None)
+            and hasattr(module, "conv1")
+        ):
             override(module, _downsample_first)
             found = True
         elif kind == "SSDHead":

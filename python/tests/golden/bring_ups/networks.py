@@ -1,4 +1,4 @@
-"""Networks with random weights, and small inputs for them: what a reference and a device compute."""
+"""Networks with random weights and small inputs, for references and devices."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
 import copy
 import dataclasses
 import sys
@@ -23,12 +22,12 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # of detectors.py
 
 import torch
+from defects import DEFECTS, Defect, fused_with
+from devices import DEVICES, Device, as_type
+from networks import NETWORKS, build
 from torch import nn
 
 import mluop_omp
-from defects import DEFECTS, Defect, fused_with
-from devices import DEVICES, Device, as_type
-from networks import NETWORKS, Network, build
 
 # The devices that get defects.
 VARIANTS = ("eager", "bf16", "fused", "fused bf16")
@@ -90,11 +89,13 @@ class Bench:
         model = copy.deepcopy(self._net.model).train(training)
         return model if dtype == torch.float32 else model.to(dtype).float()
 
-    def reference_run(self, dtype: torch.dtype, training: bool) -> Path:
-        key = dtype, training
+    def reference_run(
+        self, training: bool, weights: torch.dtype = torch.float32, inputs: Any = torch.float32
+    ) -> Path:
+        key = weights, inputs, training
         if key not in self._references:
             path = self._folder / f"{len(self._references)}.reference.npz"
-            self._record(self.reference(dtype, training), self._inputs(dtype), path)
+            self._record(self.reference(weights, training), self._inputs(inputs), path)
             self._references[key] = path
         return self._references[key]
 
@@ -122,14 +123,14 @@ class Bench:
             run = self.record(device)
         except (RuntimeError, TypeError, NotImplementedError) as error:
             return Cell(".", f"does not run: {str(error).splitlines()[0]}")
-        reference = self.reference_run(device.dtype, training)
+        reference = self.reference_run(training, device.weights, device.dtype)
         compared, replayed = None, None
         try:
             compared = mluop_omp.compare_runs(run, reference, names=device.names)
             is_named = compared.first is not None and compared.first.call.module in expected
             # A user replays what the comparison of runs leaves open.
             if not compared and not is_named:
-                model = self.reference(device.dtype, training)
+                model = self.reference(device.weights, training)
                 replayed = mluop_omp.replay(model, run, self._inputs(device.dtype))
         except Exception as error:
             return Cell("!", f"{compared}", f"{type(error).__name__}: {error}", expected)
@@ -152,12 +153,12 @@ class Bench:
     def _has_effect(self, defect: Defect, target: str) -> bool:
         """Returns whether a run records anything else than the run of the reference."""
         device = self.device("eager", defect, target)
-        reference = self.reference_run(torch.float32, defect.training)
+        reference = self.reference_run(defect.training)
         same = self.record(device).read_bytes() == reference.read_bytes()
         return defect.of_state or not same
 
     def _order_of_calls(self) -> list[str]:
-        run = mluop_omp.Run(self.reference_run(torch.float32, False))
+        run = mluop_omp.Run(self.reference_run(False))
         with run:
             return list(dict.fromkeys(call.module for call in run.calls))
 
@@ -181,7 +182,13 @@ def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, nam
     if is_equal or (not differs and not device.is_half):
         return "R" if suspects and suspects[0] in names and not is_equal else "E"
     if suspects:
-        return "R" if suspects[0] in names and first is None else "W" if suspects[0] not in names else "w"
+        return (
+            "R"
+            if suspects[0] in names and first is None
+            else "W"
+            if suspects[0] not in names
+            else "w"
+        )
     if first is not None:
         return "W"
     return "D" if differs else "m"
@@ -190,7 +197,9 @@ def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, nam
 MEANING["w"] = "named by replay; compare_runs names another module"
 
 
-def cells(models: list[str], defects: list[str], variants: list[str], rights: list[str]) -> Iterator:
+def cells(
+    models: list[str], defects: list[str], variants: list[str], rights: list[str]
+) -> Iterator:
     """Yields the model, the row, the variant and the cell."""
     for model in models:
         with tempfile.TemporaryDirectory() as folder:
@@ -213,7 +222,9 @@ def main() -> None:
     models = options.model or list(NETWORKS)
     defects = [each for each in options.defect or DEFECTS if each != "none"]
     variants = [each for each in options.variant or VARIANTS if each in VARIANTS]
-    rights = [] if options.defect and "none" not in options.defect else options.variant or list(DEVICES)
+    rights = (
+        [] if options.defect and "none" not in options.defect else options.variant or list(DEVICES)
+    )
     rows: dict[str, dict[str, str]] = collections.defaultdict(dict)
     counts: collections.Counter[str] = collections.Counter()
     for model, row, variant, cell in cells(models, defects, variants, rights):
