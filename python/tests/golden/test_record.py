@@ -22,6 +22,7 @@ from torch import nn  # noqa: E402
 import mluop_omp.torch as mt  # noqa: E402
 from mluop_omp import Run, compare, compare_runs, record, recording  # noqa: E402
 from mluop_omp.golden.runs import _sampling  # noqa: E402
+from mluop_omp.golden.runs._sources import Source  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -484,7 +485,7 @@ def test_large_tensors_are_sampled_alike(sparse, model):
         result = compare_runs("found.npz", other)
         assert result.first.call.module == name and "a sample: " in str(result)
         assert all(each.index[1] == 2 for each in result.first.outputs[""].worst)
-    assert sparse or "index 2 of dim 1" in str(result)
+    assert sparse or "pattern: one index: 2 of 8 (dim 1)\n" in str(result)
 
 
 def test_sites_outside_of_the_sample_are_compared_by_their_checksum():
@@ -502,12 +503,10 @@ def test_sites_outside_of_the_sample_are_compared_by_their_checksum():
 
 
 def test_the_generators_are_as_documented():
-    # SplitMix64 of the seed 1234567: the values published with its source.
-    values = np.array([6457827717110365317, 3203168211198807973, 9817491932198370423], np.uint64)
-    assert set(_sampling.elements(1234567, 3, 2**62)) == set((values % 2**62).astype(np.int64))
+    gamma = 0x9E3779B97F4A7C15
 
     def splitmix64(x):
-        x = (x + 0x9E3779B97F4A7C15) % 2**64
+        x = (x + gamma) % 2**64
         x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
         x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
         return x ^ (x >> 31)
@@ -518,8 +517,114 @@ def test_the_generators_are_as_documented():
         for column in site:
             expected = splitmix64(expected ^ (column % 2**64))
         assert hashed == expected
-    small, large = (_sampling.elements(3, count, 1000) for count in (50, 500))
-    assert set(small) < set(large) and (np.diff(large) > 0).all()
+    # SplitMix64 of the seed 1234567: the first value published with its source.
+    assert splitmix64(1234567) == 6457827717110365317
+    for extent, count in ((9, 4), (1000, 150), (2**40 + 1, 70), (2**62 + 3, 6)):
+        hashes = ((splitmix64(5) + j * gamma) % 2**64 for j in range(3 * count))
+        order = [h * extent >> 64 for h in hashes]
+        order[3:3] = [extent - 1, 0]
+        expected = sorted(list(dict.fromkeys(order))[:count])
+        assert _sampling.chosen(5, extent, count).tolist() == expected
+
+
+def test_samples_are_as_documented_and_nested():
+    shape, seed = (3, 1, 90, 200), 7
+    whole, before = np.arange(3 * 90 * 200).reshape(shape), set()
+    for count in (1, 2, 50, 64, 65, 200, 1000):
+        few, parts = [1 + (count - 1 + 64 * r // 3) // 64 for r in (0, 1, 1, 2)], []
+        for own in (0, 2, 3):
+            counts = [count if dim == own else few[dim] for dim in range(4)]
+            part = [_sampling.chosen(seed, n, min(n, k)) for n, k in zip(shape, counts)]
+            parts.append(whole[np.ix_(*part)].ravel())
+        sample = Source(whole).sample(_sampling.parts(seed, count, shape))
+        assert sample.tolist() == np.concatenate(parts).tolist()
+        assert len(sample) == _sampling.size(count, shape) and before <= set(sample.tolist())
+        before = set(sample.tolist())
+        transposed = torch.from_numpy(whole).transpose(2, 3).contiguous().transpose(2, 3)
+        assert Source(transposed).sample(_sampling.parts(seed, count, shape)).tolist() == [*sample]
+    for elements in (1, 100, 3000, 20_000):
+        count = _sampling.fitting(elements, shape)
+        assert count == 1 or _sampling.size(count, shape) <= elements
+        assert _sampling.size(count + 1, shape) > elements
+
+
+def test_a_sample_is_read_with_positions_and_never_as_the_tensor():
+    image = torch.rand(1, 6, 40, 50, generator=cases.generator())
+    with recorded(nn.Identity(), image, max_bytes=20_000) as run:
+        value = run.calls[0].outputs[""]
+        for read in (run.array, lambda _: run.value(value)):
+            with pytest.raises(ValueError, match=r"only a sample of .* is recorded: use sample"):
+                read(value.tensor)
+        sample = run.sample(value.tensor)
+        assert sample.positions.shape == (len(sample.values), 4) and len(sample.values) > 800
+        assert (sample.values == image.numpy()[tuple(sample.positions.T)]).all()
+    model, inputs = Sparse(), sparse_input(sites=400)
+    with recorded(model, inputs, max_bytes=30_000) as run:
+        value = run.calls[0].inputs["0"]
+        rows = [run.sample(name) for name in (value.tensor, value.indices)]
+        assert rows[0].positions is None and len(rows[0].values) == len(rows[1].values) < 400
+    with recorded(model, inputs) as run:
+        found = run.value(run.calls[0].inputs["0"])
+        assert (found.indices == inputs.indices.numpy()).all() and found.batch_size == 2
+        assert (found.features == inputs.features.numpy()).all()
+        assert (
+            run.value(run.calls[0].state["weight"]) == model.first.weight.detach().numpy()
+        ).all()
+        with pytest.raises(ValueError, match="is recorded: use array"):
+            run.sample(run.calls[0].inputs["0"].tensor)
+
+
+def changed_at(where, change):
+    def defect(x):
+        x = x.clone()
+        x[where] = change(x[where])
+        return x
+
+    return defect
+
+
+# A defect of a tensor [1, 12, 70, 140], and the pattern that the report on a sample of it states.
+SAMPLED_DEFECTS = {
+    "a channel": (changed_at(np.s_[:, 7], lambda x: x + 1), "one index: 7 of 12 (dim 1)"),
+    "its factor": (
+        changed_at(np.s_[:, 7], lambda x: 1.5 * x),
+        "one index: 7 of 12 (dim 1); each is 1.5 times what is expected",
+    ),
+    "channels": (
+        lambda x: x[:, [0, 2, 1, *range(3, 12)]],
+        "2 of 12 indices of index (dim 1) are permuted: 1 -> 2, 2 -> 1",
+    ),
+    "the last row": (changed_at(np.s_[:, :, -1], lambda x: x + 1), "one index: 69 of 70 (dim 2)"),
+    "a tile": (
+        changed_at(np.s_[..., 32:48, :60], lambda x: x + 1),
+        "16 of 70 indices of index: 32 to 47 (dim 2) and "
+        "60 of 140 indices of index: 0 to 59 (dim 3)",
+    ),
+    "every 8th row": (
+        changed_at(np.s_[:, :, 3::8], lambda x: x + 1), "every 8th index from 3 (dim 2)"
+    ),
+    "everything": (lambda x: 2 * x, "everything; each is 2 times what is expected"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(SAMPLED_DEFECTS))
+def test_patterns_are_found_in_samples(name):
+    defect, expected = SAMPLED_DEFECTS[name]
+    image = torch.rand(1, 12, 70, 140, generator=cases.generator()) + 1
+    model = Returns(lambda x: x * 3)
+    result = both(spoiled(model, "", defect), model, image, max_bytes=90_000)
+    assert result.first.outputs[""].pattern == expected and "a sample: " in str(result)
+
+
+def test_a_transposition_and_lines_of_channels_are_found_in_samples():
+    image = torch.rand(4, 20, 200, 200, generator=cases.generator()) + 1
+    model = Returns(lambda x: x * 3)
+    found = spoiled(model, "", lambda x: x.transpose(2, 3))
+    result = both(found, model, image, max_bytes=100_000)
+    assert result.first.outputs[""].pattern.startswith("transposed: found has the dims of expected")
+    factors = torch.linspace(0.5, 1.5, 20).view(20, 1, 1)
+    result = both(spoiled(model, "", lambda x: x * factors + 1), model, image, max_bytes=100_000)
+    assert "20 of 20 channels (dim 1) of found are a * expected + b, a 0.5 to 1.5" in str(result)
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
@@ -558,18 +663,174 @@ def test_repeated_calls_of_checkpoints_are_not_recorded(image):
         assert {each.parameter for each in run.gradients} >= {"layers.0.weight", "layers.0.bias"}
 
 
-def test_an_exception_of_the_model_leaves_neither_file_nor_hooks(model, image):
-    def fail(module, args):
-        raise KeyboardInterrupt
+class Fails(nn.Module):
+    """Raises an exception after its layer has returned."""
 
+    def __init__(self, error):
+        super().__init__()
+        self.error, self.layer = error, nn.Linear(5, 4)
+
+    def forward(self, x):
+        raise self.error(f"with {len(self.layer(x))} rows\nof the layer")
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, torch.OutOfMemoryError])
+def test_a_run_survives_an_exception(error, image):
     path = Path("run.npz")
     path.write_bytes(b"earlier")
-    handle = model.last.register_forward_pre_hook(fail)
-    with pytest.raises(KeyboardInterrupt):
+    failing = Fails(error)
+    model = Returns(lambda x, *layers: layers[1](tries(x, *layers)), nn.Linear(7, 7), failing)
+    model.result = lambda x, wrong, right: tries(x, wrong, right)
+    with pytest.raises(error, match=r"^with 2 rows\nof the layer$") as raised:
         record(model, image, path)
-    handle.remove()
-    assert os.listdir() == ["run.npz"] and path.read_bytes() == b"earlier"
-    assert hooks_of(model) == 0
+    assert raised.value.__cause__ is None and os.listdir() == ["run.npz"] and not hooks_of(model)
+    with Run(path) as run:
+        # layers.0 has failed too, which the model handled.
+        names = ["layers.1.layer", "layers.1", ""]
+        assert [call.module for call in run.calls] == names
+        assert [len(call.outputs) for call in run.calls] == [1, 0, 0]
+        assert (run.value(run.calls[2].inputs["0"]) == image.numpy()).all()
+        kind = "torch.OutOfMemoryError" if error is torch.OutOfMemoryError else error.__name__
+        assert run.ended == f"{kind}: with 2 rows of the layer, in layers.1 (Fails)"
+        assert f"ended by {run.ended}" in str(run)
+    failing.forward = failing.layer.forward
+    record(model, image, "whole.npz")
+    result = compare_runs(path, "whole.npz")
+    assert result.first.call.module == "layers.1" and "only in expected" in str(result)
+
+
+def test_an_exception_outside_of_the_model_and_an_interrupt_of_a_hook(model, image, monkeypatch):
+    with pytest.raises(ZeroDivisionError), recording(model, "run.npz"):
+        model(image)
+        1 / 0  # noqa: B018
+    with Run("run.npz") as run:
+        assert len(run.calls) == 8 and run.ended == "ZeroDivisionError: division by zero"
+    write, count = np.lib.format.write_array, [0]
+
+    def write_array(file, array, **options):
+        count[0] += 1
+        if count[0] == 6:
+            file.write(b"a part")
+            raise KeyboardInterrupt
+        write(file, array, **options)
+
+    monkeypatch.setattr(np.lib.format, "write_array", write_array)
+    with pytest.raises(KeyboardInterrupt):
+        record(model, image, "run.npz")
+    with Run("run.npz") as run:
+        assert run.ended.startswith("KeyboardInterrupt") and len(run.tensors) == 5
+        assert all(run.array(name).size for name in run.tensors)
+
+
+def test_an_exception_remains_if_the_run_cannot_be_written(image, monkeypatch):
+    def fail(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    model = Fails(ValueError)
+    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr("shutil.copyfile", fail)
+    with (
+        pytest.warns(UserWarning, match=r"run\.npz was not written: .* No space left"),
+        pytest.raises(ValueError, match="rows"),
+    ):
+        record(model, image, "run.npz")
+    assert os.listdir() == []
+
+
+def behind_the_back(x):
+    x.detach().numpy()[1, 2] += 1
+
+
+class Writes(nn.Module):
+    def __init__(self, write):
+        super().__init__()
+        self.write = write
+
+    def forward(self, x, other):
+        self.write(x)
+        return x * 2 + other["b"][0]
+
+
+# What writes an input, and whether its version changes.
+WRITES = {
+    "in place": lambda x: x.add_(1),
+    "a view": lambda x: x[:1].zero_(),
+    "a kernel of another library": behind_the_back,
+    "rows exchanged by it": lambda x: x.numpy().__setitem__([0, 1], x.numpy()[[1, 0]]),
+}
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("name", list(WRITES))
+def test_inputs_that_a_call_writes_are_recorded(name, mode, image):
+    with mode():
+        x, other = image.clone(), {"b": [image + 2, torch.ones(3)]}
+        model, given = Writes(WRITES[name]), x.clone()
+        with recorded(model, (given, other), "run.npz") as run:
+            (call,) = run.calls
+            assert list(call.inputs) == ["0", "1.b.0", "1.b.1"] and list(call.written) == ["0"]
+            assert (run.value(call.inputs["0"]) == x.numpy()).all()
+            assert (run.value(call.written["0"]) == given.numpy()).all()
+        with recorded(Writes(len), (given, other)) as run:
+            assert run.calls[0].written == {}
+
+
+def test_what_an_in_place_module_writes_is_its_output(image):
+    with recorded(nn.Sequential(nn.Conv2d(3, 2, 1), nn.ReLU(True)), image) as run:
+        conv, relu, _ = run.calls
+        assert relu.written == {"0": relu.outputs[""]} and conv.written == {}
+        assert len(run.tensors) == 5
+    sparse = Writes(lambda x: x.features.mul_(2))
+    sparse.forward = lambda x: sparse.write(x)
+    with recorded(sparse, sparse_input()) as run:
+        (call,) = run.calls
+        assert call.written["0"].indices == call.inputs["0"].indices
+        assert (2 * run.array(call.inputs["0"].tensor) == run.array(call.written["0"].tensor)).all()
+
+
+def step(model, image):
+    model.train()(image).square().mean().backward()
+    torch.optim.SGD(model.parameters(), 0.1).step()
+
+
+STATISTICS = {"1.running_mean", "1.running_var", "1.num_batches_tracked"}
+PARAMETERS = {"0.weight", "0.bias", "1.weight", "1.bias"}
+# What a block does after it has called the model, and the parameters and buffers that it changes.
+STEPS = {
+    "nothing": (lambda model, image: None, set()),
+    "train": (lambda model, image: model.train()(image), STATISTICS),
+    "step": (step, STATISTICS | PARAMETERS),
+    "data": (lambda model, image: setattr(model[0].bias, "data", torch.ones(4)), {"0.bias"}),
+    "equal": (lambda model, image: model[0].bias.data.mul_(1), set()),
+    "replaced": (
+        lambda model, image: setattr(model[1], "running_var", torch.zeros(4)), {"1.running_var"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(STEPS))
+def test_state_that_a_block_changes_is_recorded(name, image):
+    act, changed = STEPS[name]
+    model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4))
+    first = copy.deepcopy(model.state_dict())
+    model.eval()
+    with recording(model, "run.npz"):
+        model(image)
+        act(model, image)
+    with Run("run.npz") as run:
+        assert run.changed.keys() == changed
+        assert not changed or "changed by the end: " in str(run)
+        for path, value in run.changed.items():
+            assert (run.value(value) == model.state_dict()[path].numpy()).all()
+        states = [
+            (f"{call.module}.{path}", v) for call in run.calls for path, v in call.state.items()
+        ]
+        for path, value in states:
+            assert (run.value(value) == first[path].numpy()).all()
+    with recording(model, "run.npz", state=False):
+        act(model, image)
+    with Run("run.npz") as run:
+        assert run.changed == {}
 
 
 def tries(x, wrong, right):
@@ -705,7 +966,8 @@ def test_bad_arguments_of_record(name):
     make, options, error, message = BAD_CALLS[name]
     with pytest.raises(error, match=message):
         record(make(), torch.ones(3, 2), **{"path": "run.npz", **options})
-    assert os.listdir() == []
+    # The model has run where no output requires a gradient.
+    assert os.listdir() == ["run.npz"] * (name == "no gradient")
 
 
 def header(descr, shape):
@@ -716,7 +978,7 @@ def header(descr, shape):
 HUGE, OBJECTS = header("<f4", (4000000000, 4000000000)), header("|O", (2, 3, 6, 5))
 # Changes of run.json, d, or of the members, m, and the message; m["json"] replaces run.json.
 BAD_FILES = {
-    "version": (lambda d, m: d.update(version=2), "version 2 of the format, expected 1"),
+    "version": (lambda d, m: d.update(version=1), "version 1 of the format, expected 2: record"),
     "format": (lambda d, m: d.update(format="x"), "format 'x', expected 'mluop_omp run'"),
     "no calls": (lambda d, m: d.pop("calls"), "calls is missing, expected list"),
     "a call": (lambda d, m: d["calls"].__setitem__(0, 3), r"calls\[0\] is int, expected an object"),
@@ -728,10 +990,10 @@ BAD_FILES = {
     "a shape": (lambda d, m: d["tensors"][0].update(shape=[-1]), "shape is .-1., expected sizes"),
     "another shape": (lambda d, m: d["tensors"][0].update(shape=[7]), r"expected \[7\]"),
     "a dtype": (lambda d, m: d["tensors"][0].update(dtype="int8"), "float32, expected int8"),
-    "a sample": (lambda d, m: d["tensors"][0].update(sample={"count": 999}), "count is 999"),
+    "a sample": (lambda d, m: d["tensors"][0].update(sample={"count": 0}), "count is 0"),
     "a large sample": (
         lambda d, m: d["tensors"][0].update(shape=[2**60], sample={"count": 2**60}),
-        "has 180 of 1152921504606846976 elements",
+        r"has shape \[2, 3, 6, 5\], expected \[1152921504606846976\]",
     ),
     "seed": (lambda d, m: d.update(seed="-1"), "seed is '-1', expected a number of 64 bits"),
     "not JSON": (lambda d, m: m.update(json=b"{"), "is damaged or not a run"),

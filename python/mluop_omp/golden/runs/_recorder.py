@@ -8,14 +8,18 @@ import dataclasses
 import functools
 import re
 import threading
+import traceback
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from mluop_omp.golden._text import module_label
 from mluop_omp.golden.comparison import SparseSites
+from mluop_omp.golden.runs._changes import Watched
 from mluop_omp.golden.runs._sources import described, leaves
+from mluop_omp.golden.runs._state import RecordedState
 from mluop_omp.golden.runs._writer import RunWriter, Sites
 
 Entry = dict[str, Any]
@@ -40,12 +44,26 @@ def _hook(function: Callable[..., None]) -> Callable[..., None]:
     return hook
 
 
+class _Begun(NamedTuple):
+    """A call that has begun, and its inputs by path."""
+
+    module: nn.Module
+    call: Entry
+    inputs: dict[str, Watched]
+
+
 class Recorder:
-    """Records the calls in the block of `recording()`. Calls may come from several threads."""
+    """Records the calls in the block of `recording()`. Calls may come from several threads.
+
+    Attributes:
+        ended: the exception that ended the block, which is recorded; None if none, or if the
+            recording itself has failed.
+    """
 
     def __init__(self, writer: RunWriter, *, state: bool, gradients: bool) -> None:
-        self._writer, self._state, self._gradients = writer, state, gradients
-        # The exception that ended the recording.
+        self._writer, self._gradients = writer, gradients
+        self.ended: BaseException | None = None
+        # The exception of a hook that ended the recording.
         self._failure: BaseException | None = None
         self._lock = threading.RLock()
         self._handles: list[Any] = []
@@ -53,22 +71,54 @@ class Recorder:
         # The latest sparse tensors by number of rows.
         self._sparse: dict[int, SparseSites] = {}
         # The calls that have begun in each thread.
-        self._begun: dict[int, list[tuple[nn.Module, Entry]]] = collections.defaultdict(list)
+        self._begun: dict[int, list[_Begun]] = collections.defaultdict(list)
+        self._state = RecordedState(writer) if state else None
 
     @contextlib.contextmanager
     def recording(self, model: nn.Module, modules: re.Pattern[str]) -> Iterator[None]:
         """Records the calls of the modules whose names match."""
         try:
             self._install(model, modules)
-            yield
+            try:
+                yield
+            except BaseException as error:
+                self.ended = error
         finally:
             with self._lock:
                 for handle in self._handles:
                     handle.remove()
                 self._handles.clear()
                 self._sparse.clear()
-        if self._failure is not None:
+        if isinstance(self._failure, Exception):
+            self.ended = None
             raise self._failure
+        # An interrupt of a hook is one of the block, even if the model handles it.
+        self.ended = self.ended or self._failure
+        if self.ended is not None:
+            self._end(self.ended)
+        elif self._state is not None:
+            self._state.record_changes()
+
+    def _end(self, error: BaseException) -> None:
+        """Records the calls that an exception has ended, and the exception."""
+        inside = _modules_of(error)
+        innermost = None
+        for thread, begun in self._begun.items():
+            # Without calls that ended by an exception which the model handled.
+            is_own = thread == threading.get_ident()
+            for module, call, _ in reversed(begun):
+                if is_own and id(module) not in inside:
+                    continue
+                if is_own and innermost is None:
+                    innermost = call
+                self._writer.line("calls", {**call, "outputs": []})
+        reason = class_name(type(error))
+        with contextlib.suppress(Exception):
+            reason += f": {error}" if str(error) else ""
+        if innermost is not None:
+            kind = innermost["class"].rpartition(".")[2]
+            reason += f", in {module_label(innermost['module'], kind)}"
+        self._writer.end(" ".join(reason.split()))
 
     def _install(self, model: nn.Module, modules: re.Pattern[str]) -> None:
         for name, module in model.named_modules():
@@ -90,20 +140,18 @@ class Recorder:
     def _before(self, name: str, module: nn.Module, args: tuple, kwargs: dict) -> None:
         if _is_recomputation():
             return
-        call: Entry = {"module": name, "call": self._counts[name]}
+        kind = class_name(type(module))
+        call: Entry = {"module": name, "call": self._counts[name], "class": kind}
         self._counts[name] += 1
-        if self._state and call["call"] == 0:
-            call["state"] = [
-                {"path": path, **self._writer.add(f"{name}.{path}", tensor)[0]}
-                for path, tensor in own_state(module)
-            ]
+        if self._state is not None and call["call"] == 0:
+            call["state"] = self._state.record(name, module)
         if name == "" and call["call"] == 0:
             # As replay() calls the model again.
             with contextlib.suppress(TypeError):
                 positional = [described(each, str(k)) for k, each in enumerate(args)]
                 call["arguments"] = {"tuple": [{"tuple": positional}, described(kwargs)]}
-        self._record(call, "input", {**dict(enumerate(args)), **kwargs})
-        self._begun[threading.get_ident()].append((module, call))
+        inputs = self._record(call, "input", {**dict(enumerate(args)), **kwargs})
+        self._begun[threading.get_ident()].append(_Begun(module, call, inputs))
 
     @_hook
     def _after(self, name: str, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> None:
@@ -111,14 +159,15 @@ class Recorder:
             return
         begun = self._begun[threading.get_ident()]
         # Drops calls that ended by an exception which the model handled; they have no output.
-        while begun and begun[-1][0] is not module:
+        while begun and begun[-1].module is not module:
             begun.pop()
         if not begun:
             return  # begun before the recording
-        _, call = begun.pop()
-        call["class"] = class_name(type(module))
+        _, call, inputs = begun[-1]
         self._record(call, "output", output)
+        self._record_written(call, inputs)
         self._writer.line("calls", call)
+        begun.pop()
 
     @_hook
     def _gradient(self, description: Entry, label: str, sites: Sites | None, grad: Any) -> None:
@@ -131,9 +180,10 @@ class Recorder:
             entry, _ = self._writer.add(label, leaf, sites)
             self._writer.line("gradients", {**numbered, **entry})
 
-    def _record(self, call: Entry, role: str, value: Any) -> None:
-        """Records the tensors in the inputs or outputs of a call."""
+    def _record(self, call: Entry, role: str, value: Any) -> dict[str, Watched]:
+        """Records the tensors in the inputs or outputs of a call, and returns them by path."""
         entries: dict[str, Entry] = {}
+        recorded: dict[str, Watched] = {}
         skipped: list[Entry] = []
         for path, leaf in leaves(value):
             # Different keys of a dict may have the same text.
@@ -146,7 +196,10 @@ class Recorder:
             parts = (call["module"], str(call["call"]), role, path)
             label = ".".join(part for part in parts if part)
             known = self._known_sites(leaf)
-            entry, sites = self._writer.add(label, leaf if known is None else known)
+            value = leaf if known is None else known
+            entry, sites = self._writer.add(label, value)
+            if role == "input":
+                recorded[path] = Watched(value)
             entries[path] = {"path": path, **entry}
             if known is not None and sites is not None:
                 entries[path]["inferred"] = True
@@ -155,6 +208,25 @@ class Recorder:
         call[f"{role}s"] = list(filter(None, entries.values()))
         if skipped:
             call["not_recorded"] = [*call.get("not_recorded", ()), *skipped]
+        return recorded
+
+    def _record_written(self, call: Entry, inputs: dict[str, Watched]) -> None:
+        """Records the inputs that a call has changed in place."""
+        recorded = {entry["path"]: entry for entry in call["inputs"]}
+        written = []
+        for path, watched in inputs.items():
+            leaf = watched.changed()
+            if leaf is None:
+                continue
+            parts = (call["module"], str(call["call"]), "written", path)
+            entry, _ = self._writer.add(".".join(part for part in parts if part), leaf)
+            before = recorded[path]
+            if any(
+                entry[part] != before.get(part) for part in ("tensor", "indices") if part in entry
+            ):
+                written.append({**before, **entry})
+        if written:
+            call["written"] = written
 
     def _known_sites(self, leaf: Any) -> SparseSites | None:
         """Returns a dense tensor at the sites of the latest sparse tensor with equally many rows.
@@ -180,15 +252,15 @@ class Recorder:
             self._handles.append(variable.register_hook(hook))
 
 
-def own_state(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yields the parameters and buffers of the module itself."""
-    yield from module.named_parameters(recurse=False)
-    yield from module.named_buffers(recurse=False)
-
-
 def class_name(kind: type) -> str:
     is_builtin = kind.__module__ == "builtins"
     return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _modules_of(error: BaseException) -> set[int]:
+    """Returns the identities of the objects whose methods an exception has passed."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return {id(frame.f_locals.get("self")) for frame, _ in frames}
 
 
 def _variable(leaf: Any) -> Tensor | None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -57,7 +58,6 @@ def record(
     """
     if loss is not None and not callable(loss):
         raise TypeError(f"loss is {loss!r}, expected a function of the outputs")
-    args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
     args, kwargs = arguments_of(inputs)
     options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
     with recording(model, path, gradients=gradients, **options):
@@ -91,8 +91,11 @@ def recording(
 
     Modules, inputs and results are unchanged. The file is a zip file of .npy files and JSON with
     the values at the time of each call; equal runs give equal files. An earlier file of the same
-    name is replaced at the end of the block, and stays if the block raises an exception. Tensors
-    are copied to the host one at a time.
+    name is replaced at the end of the block. Tensors are copied to the host one at a time.
+
+    If the block raises an exception, the file has what was recorded until then, the calls that have
+    not returned with their inputs and without outputs, and the exception, which propagates. If the
+    recording itself fails, there is no file, and an earlier one stays.
 
     Hooks record calls from any thread of the modules that exist at the beginning of the block.
     Modules of torch.jit have no hooks. Calls that torch.utils.checkpoint repeats are recorded once.
@@ -102,14 +105,15 @@ def recording(
         path: the file to write.
         gradients: also records the gradients of parameters, inputs and outputs that backward passes
             in the block compute.
-        state: also records parameters and buffers as they are when a module is first called.
+        state: also records parameters and buffers as they are when a module is first called, and
+            again those that differ at the end of the block.
         modules: a regular expression that matches the whole names of the modules to record, such as
             r"backbone\\..*"; None: all. The name of the model is "".
         max_bytes: the largest size of the file. A tensor larger than its share of the remaining
             bytes is sampled.
-        seed: selects the samples, 0 to 2^64 - 1. Runs with the same seed sample the same elements
-            of a tensor, and the same sites of a sparse tensor whatever the order of its rows; the
-            smaller of two samples is contained in the larger.
+        seed: selects the samples, 0 to 2^64 - 1. Runs with the same seed sample the same channels,
+            rows and columns of a tensor, and the same sites of a sparse tensor whatever the order
+            of its rows; the smaller of two samples is contained in the larger.
 
     Returns:
         A context manager.
@@ -121,13 +125,17 @@ def recording(
             its range; max_bytes is less than what the descriptions of the calls take.
         OSError: the file cannot be written.
         ImportError: PyTorch is not installed.
+        Any exception of the block. If the file cannot be written after one, a warning says so.
 
     Source: docs/record.md defines the file.
     """
     _requirements.require("torch")
     import torch
+    from torch.nn.parameter import is_lazy
 
+    from mluop_omp.golden.runs._budget import Budget
     from mluop_omp.golden.runs._recorder import Recorder, require_eager
+    from mluop_omp.golden.runs._state import own_state
     from mluop_omp.golden.runs._writer import RunWriter
 
     if not isinstance(model, torch.nn.Module):
@@ -140,16 +148,30 @@ def recording(
         raise IsADirectoryError(f"{path!s} is a folder, expected the name of a file")
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(f"{path!s} is not a regular file")
-    parts = model.modules(), model.parameters(), model.buffers()
-    layers, parameters, buffers = (sum(1 for _ in each) for each in parts)
-    # For each module one output and one input that no other module returns, and their gradients.
-    count = 2 * layers + (parameters + buffers if state else 0)
-    count += 2 * layers + parameters if gradients else 0
-    head = type(model).__qualname__, seed, max_bytes, count
-    with written(path) as stream, RunWriter(stream, *head) as writer:
-        recorder = Recorder(writer, state=state, gradients=gradients)
-        with recorder.recording(model, pattern):
-            yield
+    matching = [each for name, each in model.named_modules() if pattern.fullmatch(name)]
+    tensors = [tensor for each in matching for _, tensor in own_state(each)]
+    # For each module one output and one input, and their gradients.
+    others = 2 * len(matching)
+    others += others + len(tensors) if gradients else 0
+    sizes = [0 if is_lazy(each) else each.numel() * each.element_size() for each in tensors]
+    head = type(model).__qualname__, seed, max_bytes, Budget(sizes if state else [], others)
+    recorder: Recorder | None = None
+    try:
+        with written(path) as stream, RunWriter(stream, *head) as writer:
+            recorder = Recorder(writer, state=state, gradients=gradients)
+            with recorder.recording(model, pattern):
+                yield
+    except Exception as error:
+        if recorder is None or recorder.ended is None:
+            raise
+        warnings.warn(f"{path!s} was not written: {error}", stacklevel=3)
+    ended, recorder.ended = recorder.ended, None
+    if ended is not None:
+        try:
+            raise ended
+        finally:
+            # The exception refers to this frame.
+            del ended
 
 
 def _pattern(modules: Any) -> re.Pattern[str]:

@@ -21,11 +21,12 @@ from mluop_omp.golden.comparison._values import SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._names import NameMap
-from mluop_omp.golden.runs._recorder import class_name, own_state
+from mluop_omp.golden.runs._recorder import class_name
 from mluop_omp.golden.runs._replay_result import Replay, ReplayedCall
 from mluop_omp.golden.runs._rounding import Error, error_of
 from mluop_omp.golden.runs._run import Call, Run, Value
 from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
+from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
@@ -87,7 +88,7 @@ class Replayer:
         self._samples: set[str] = set()
         # An output is compared, replaced, and often the input of the next module.
         self._read = functools.lru_cache(maxsize=4)(
-            lambda name: _numbers(run.array(name), run.tensors[name].dtype)
+            lambda name: _numbers(run.stored(name), run.tensors[name].dtype)
         )
         self._compared = 0
 
@@ -272,8 +273,8 @@ class Replayer:
             return Error.without_numbers(math.inf, shapes, *dtypes)
         expected = self._read(value.tensor)
         if recorded.count is not None:
-            chosen = _sampling.elements(self._run.seed, recorded.count, recorded.size)
-            found = found.reshape(-1)[chosen]
+            parts = _sampling.parts(self._run.seed, recorded.count, recorded.shape)
+            found = np.concatenate([found[np.ix_(*part)].reshape(-1) for part in parts])
         elif is_sparse and value.indices is not None:
             sites, others = _numbers_of(leaf.indices)[0], self._run.array(value.indices)
             orders = [np.lexsort(each.T[::-1]) for each in (sites, others)]

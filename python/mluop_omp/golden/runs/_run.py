@@ -17,13 +17,14 @@ import numpy as np
 
 from mluop_omp.golden._numbers import STORED_AS
 from mluop_omp.golden._text import counted, listed, name_of, path_of
+from mluop_omp.golden.comparison import SparseSites
 from mluop_omp.golden.comparison._files import read_member, unique
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._objects import Invalid as _Invalid
 from mluop_omp.golden.runs._objects import Object as _Object
 from mluop_omp.golden.runs.formats import reader_of, write_polygraphy
 
-FORMAT, VERSION = "mluop_omp run", 1
+FORMAT, VERSION = "mluop_omp run", 2
 DESCRIPTION = "run.json"
 # Exceptions that zipfile, json and numpy raise for damaged files.
 _DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
@@ -108,7 +109,8 @@ class Recorded:
         dtype: the element type. bfloat16 is recorded as uint16, complex32 as complex64, float8 as
             float32.
         shape: the shape of the whole tensor.
-        count: the number of elements drawn for a sample of elements, else None.
+        count: for a sample of elements, the largest number of indices of a dimension that it has;
+            else None.
         limit, checksum: for a sample of sites, the hash below which sites are recorded, and the sum
             of the hashes of all sites; else None.
         has_values: False if the tensor had no memory.
@@ -129,6 +131,18 @@ class Recorded:
     @property
     def is_sample(self) -> bool:
         return self.count is not None or self.limit is not None
+
+
+class Sample(NamedTuple):
+    """The recorded part of a tensor.
+
+    Attributes:
+        values: the recorded elements [K] in the order of the tensor, or rows [K, ...].
+        positions: the position of each element [K, dims]; None for rows.
+    """
+
+    values: np.ndarray
+    positions: np.ndarray | None
 
 
 class Contents(NamedTuple):
@@ -194,6 +208,8 @@ class Run:
             f"run of {self.model}: {counted(len(self.calls), 'call')}, "
             f"{counted(len(self.tensors), 'tensor')}, {counted(len(self.gradients), 'gradient')}",
             *([f"samples: {counted(sampled, 'tensor')}"] if sampled else []),
+            *([f"changed by the end: {listed(self.changed)}"] if self.changed else []),
+            *([f"ended by {self.ended}"] if self.ended else []),
         ]
         return "\n".join([*lines, *self.not_recorded()])
 
@@ -205,9 +221,52 @@ class Run:
         return [f"not recorded: {listed(dict.fromkeys(texts))}"] if texts else []
 
     def array(self, name: str) -> np.ndarray:
-        """Returns the elements of a tensor, or of its sample: elements [K] or rows [K, ...].
+        """Returns the elements of a tensor.
 
-        Raises ValueError if the file is damaged, KeyError if it has no tensor of this name.
+        Raises ValueError if only a sample is recorded or the file is damaged, KeyError if it has no
+        tensor of this name.
+        """
+        recorded = self.tensors[name]
+        if recorded.is_sample:
+            raise ValueError(
+                f"{self.path}: only a sample of {name}, {recorded.dtype} {list(recorded.shape)}, "
+                "is recorded: use sample(), or record with more max_bytes"
+            )
+        return self.stored(name)
+
+    def value(self, value: Value) -> np.ndarray | SparseSites:
+        """Returns an input, output or gradient: an array, or the parts of a sparse tensor.
+
+        Raises ValueError and KeyError as `array` does.
+        """
+        if value.indices is None:
+            return self.array(value.tensor)
+        parts = self.array(value.tensor), self.array(value.indices)
+        return SparseSites(*parts, value.spatial_shape, value.batch_size)
+
+    def sample(self, name: str) -> Sample:
+        """Returns the recorded elements of a tensor with their positions.
+
+        The sites of a sparse tensor are a tensor too: samples of both have the same rows. Raises
+        ValueError if the tensor is recorded as a whole, otherwise as `array` does.
+        """
+        recorded = self.tensors[name]
+        if not recorded.is_sample:
+            raise ValueError(f"{self.path}: all of {name} is recorded: use array()")
+        values = self.stored(name)
+        if recorded.count is None:
+            return Sample(values, None)
+        shape = recorded.shape
+        parts = _sampling.parts(self.seed, recorded.count, shape)
+        places = [_sampling.positions(part, shape).reshape(-1) for part in parts]
+        positions, first = np.unique(np.concatenate(places), return_index=True)
+        return Sample(values[first], np.stack(np.unravel_index(positions, shape), axis=1))
+
+    def stored(self, name: str) -> np.ndarray:
+        """Returns what the file has of a tensor: its elements, or the elements or rows of a sample.
+
+        docs/record.md describes their order. Raises ValueError if the file is damaged, KeyError if
+        it has no tensor of this name.
         """
         recorded = self.tensors[name]
         with _errors(self.path):
@@ -217,9 +276,7 @@ class Run:
                 raise _Invalid(f"{name}.npy has dtype {array.dtype}, expected {expected}")
             shape = recorded.shape
             if recorded.count is not None:
-                if recorded.count > 2 * array.size:
-                    raise _Invalid(f"{name}.npy has {array.size} of {recorded.count} elements")
-                shape = _sampling.elements(self.seed, recorded.count, recorded.size).shape
+                shape = (_sampling.size(recorded.count, shape),)
             elif recorded.limit is not None:
                 shape = (len(array) if array.ndim else -1, *shape[1:])
             if array.shape != shape:
@@ -318,7 +375,9 @@ def _read_zip(path: str, resources: contextlib.ExitStack) -> Contents:
     if head.get("format", str) != FORMAT:
         raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
     if head.get("version", int) != VERSION:
-        raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
+        raise _Invalid(
+            f"has version {text['version']} of the format, expected {VERSION}: record it again"
+        )
     tensors: dict[str, Recorded] = {}
     for item in head.objects("tensors"):
         recorded = _recorded(item)
@@ -357,8 +416,10 @@ def _recorded(item: _Object) -> Recorded:
     if count is None:
         limit, checksum = (sample.number(name, 16) for name in ("limit", "checksum"))
         return dataclasses.replace(recorded, limit=limit, checksum=checksum)
-    if not 0 < count <= max(size, 1):
-        raise _Invalid(f"{sample.where}: count is {count}, expected 1 to {size}")
+    if not (0 < count < 2**63 and 1 < size < 2**63):
+        raise _Invalid(
+            f"{sample.where}: count is {count} for {size} elements, expected more than 0"
+        )
     return dataclasses.replace(recorded, count=count)
 
 

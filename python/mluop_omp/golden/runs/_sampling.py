@@ -2,14 +2,28 @@
 
 A sample depends on the seed and the shape only, not on module names, element types or the order of
 rows. Samples of one seed are nested: the smaller of two is contained in the larger.
+
+A sample of a dense tensor consists of parts, one for each dimension with more than one index. A
+part has many indices of its dimension, often all, and few of the others. A defect of a single
+channel, row or column is thus in a sample of any size, and a part is a tensor of as many
+dimensions, in which the patterns of channels, rows and tiles can be found.
 """
 
 from __future__ import annotations
+
+import functools
+import math
 
 import numpy as np
 
 _GAMMA = 0x9E3779B97F4A7C15
 SEEDS = 2**64
+# Indices that a part has of its own dimension, for each index that it has of another one.
+_RATIO = 64
+
+Shape = tuple[int, ...]
+# The indices of each dimension that a part has, ascending.
+Part = tuple[np.ndarray, ...]
 
 
 def _splitmix64(states: np.ndarray) -> np.ndarray:
@@ -20,14 +34,102 @@ def _splitmix64(states: np.ndarray) -> np.ndarray:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def elements(seed: int, count: int, size: int) -> np.ndarray:
-    """Returns the elements of a tensor of this size that are recorded, ascending.
+def _scaled(numbers: np.ndarray, extent: int) -> np.ndarray:
+    """Returns floor(numbers * extent / 2^64)."""
+    half, low = np.uint64(32), np.uint64(2**32 - 1)
+    a, b = numbers >> half, numbers & low
+    c, d = np.uint64(extent >> 32), np.uint64(extent & (2**32 - 1))
+    middle = a * d + (b * d >> half)
+    return a * c + (middle >> half) + ((middle & low) + b * c >> half)
 
-    These are the distinct values of the first `count` numbers of SplitMix64 with this seed, modulo
-    the size.
+
+@functools.lru_cache(maxsize=64)
+def chosen(seed: int, extent: int, count: int) -> np.ndarray:
+    """Returns the first `count` indices of a dimension that samples have, ascending.
+
+    The order is w_0, w_1, w_2, extent - 1, 0, w_3, w_4, ... without repetitions, with
+    w_j = floor(h_j * extent / 2^64) and h_j = SplitMix64(seed) + j * 0x9E3779B97F4A7C15: multiples
+    of the golden ratio, which leave no long gaps.
     """
-    states = np.arange(count, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(seed)
-    return np.unique(_splitmix64(states) % np.uint64(size)).astype(np.int64)
+    if count >= extent:
+        return np.arange(extent)
+    start = _splitmix64(np.array([seed], np.uint64))
+    draws = 3 * count + 8
+    while True:
+        states = start + np.arange(draws, dtype=np.uint64) * np.uint64(_GAMMA)
+        order = np.insert(_scaled(states, extent).astype(np.int64), 3, (extent - 1, 0))
+        indices, first = np.unique(order, return_index=True)
+        if len(indices) >= count:
+            return np.sort(indices[np.argsort(first)[:count]])
+        draws *= 2
+
+
+def _few(count: int, shape: Shape) -> list[int]:
+    """Returns the numbers of indices that parts have of the dimensions of others.
+
+    They grow one dimension after the other, so that a sample of any number of elements exists.
+    """
+    several = [extent > 1 for extent in shape]
+    ranks = [_RATIO * sum(several[:dim]) // max(sum(several), 1) for dim in range(len(shape))]
+    return [min(n, 1 + (count - 1 + rank) // _RATIO) for n, rank in zip(shape, ranks)]
+
+
+def _extents(count: int, shape: Shape) -> list[list[int]]:
+    """Returns the numbers of indices of each part of a sample."""
+    few = _few(count, shape)
+    return [
+        [*few[:dim], min(extent, max(count, few[dim])), *few[dim + 1 :]]
+        for dim, extent in enumerate(shape)
+        if extent > 1
+    ]
+
+
+def size(count: int, shape: Shape) -> int:
+    """Returns the number of elements in a file of a sample."""
+    return sum(map(math.prod, _extents(count, shape)))
+
+
+def fitting(elements: int, shape: Shape) -> int:
+    """Returns the largest count, at least 1, whose sample has at most so many elements."""
+    low, high = 1, _RATIO * max(shape, default=1) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if size(middle, shape) <= elements else (low, middle)
+    return low
+
+
+def parts(seed: int, count: int, shape: Shape) -> list[Part]:
+    """Returns the parts of a sample."""
+    return [
+        tuple(chosen(seed, extent, number) for extent, number in zip(shape, extents))
+        for extents in _extents(count, shape)
+    ]
+
+
+def core(seed: int, count: int, shape: Shape) -> Part:
+    """Returns what all parts of a sample have in common, as many indices of each dimension."""
+    few = -(-count // _RATIO)
+    return tuple(chosen(seed, extent, min(extent, few)) for extent in shape)
+
+
+def positions(part: Part, shape: Shape) -> np.ndarray:
+    """Returns the positions of the elements of a part in the flattened tensor."""
+    found = np.zeros((1,) * len(shape), np.int64)
+    for indices, extent in zip(np.ix_(*part), shape):
+        found = found * extent + indices
+    return found
+
+
+def split(elements: np.ndarray, sample: list[Part]) -> list[np.ndarray]:
+    """Returns the elements in a file of a sample as a tensor for each part."""
+    shapes = [tuple(map(len, part)) for part in sample]
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    return [each.reshape(shape) for each, shape in zip(np.split(elements, ends[:-1]), shapes)]
+
+
+def within(tensor: np.ndarray, part: Part, smaller: Part) -> np.ndarray:
+    """Returns the elements of a part that a smaller one has."""
+    return tensor[np.ix_(*map(np.searchsorted, part, smaller))]
 
 
 def site_hashes(seed: int, indices: np.ndarray) -> np.ndarray:

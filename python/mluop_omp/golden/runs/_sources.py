@@ -6,7 +6,7 @@ import collections
 import copy
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 from mluop_omp.golden._numbers import STORED_AS, to_numpy
 from mluop_omp.golden._text import below
 from mluop_omp.golden.comparison._values import SparseSites, sparse_sites
+from mluop_omp.golden.runs import _sampling
 
 # Largest depth of objects with tensors in attributes, such as the samples of mmdetection3d.
 _MAX_DEPTH = 13
@@ -51,11 +52,24 @@ class Source:
         self.itemsize = np.dtype(stored).itemsize if stored else self._tensor.dtype.itemsize
 
     def read(self, rows: np.ndarray | None = None) -> np.ndarray:
-        return self._host(self._tensor if rows is None else self._tensor[rows])
+        return self._host(self._tensor if rows is None else self._at([rows]))
 
-    def elements(self, indices: np.ndarray) -> np.ndarray:
-        """Returns elements [K] by their indices in the flattened tensor."""
-        return self._host(self._tensor.reshape(-1)[indices])
+    def sample(self, parts: list[_sampling.Part]) -> np.ndarray:
+        """Returns the elements of a sample [K]. Only these are copied."""
+        places = [_sampling.positions(part, self.shape).reshape(-1) for part in parts]
+        positions = np.concatenate(places)
+        if isinstance(self._tensor, Tensor) and self._tensor.is_contiguous():
+            return self._host(self._tensor.view(-1)[self._on_device(positions)])
+        return self._host(self._at(np.unravel_index(positions, self.shape)))
+
+    def _at(self, indices: Sequence[np.ndarray]) -> Any:
+        return self._tensor[tuple(map(self._on_device, indices))]
+
+    def _on_device(self, indices: np.ndarray) -> Any:
+        """Returns indices for the tensor: PyTorch takes NumPy arrays as slow sequences."""
+        if not isinstance(self._tensor, Tensor):
+            return indices
+        return torch.from_numpy(np.ascontiguousarray(indices)).to(self._tensor.device)
 
     def _host(self, values: Any) -> np.ndarray:
         if isinstance(values, Tensor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._errors import Measure
 from mluop_omp.golden.comparison._nested import compare_values
 from mluop_omp.golden.comparison._values import Deferred, Tensor, convert
-from mluop_omp.golden.runs import _sampling
-from mluop_omp.golden.runs._run import Run, Value
+from mluop_omp.golden.runs import _sample_patterns, _sampling
+from mluop_omp.golden.runs._run import Recorded, Run, Value
 
 _Runs = tuple[Run, Run]
 
@@ -58,34 +59,69 @@ def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Val
     shapes = [recorded.shape for _, recorded in sides]
     if shapes[0] != shapes[1]:
         return _incomparable(f"shapes differ: found {list(shapes[0])}, expected {list(shapes[1])}")
-    counts = [recorded.count for _, recorded in sides if recorded.count is not None]
+    shape, size = shapes[0], sides[0][1].size
+    count = min(recorded.count for _, recorded in sides if recorded.count is not None)
     # Reading first checks that each sample is as large as its count.
-    arrays = [run.array(recorded.name) for run, recorded in sides]
-    size = sides[0][1].size
-    elements = _sampling.elements(runs[0].seed, min(counts), size)
-    tensors = []
-    for (run, recorded), array in zip(sides, arrays):
-        chosen = elements
-        if recorded.count is not None:
-            own = _sampling.elements(run.seed, recorded.count, size)
-            chosen = np.searchsorted(own, elements)
-        tensors.append(_tensor(array.reshape(-1)[chosen], recorded.dtype))
-    result = _compare_tensors(options, *tensors)
+    arrays = [run.stored(recorded.name) for run, recorded in sides]
+    parts = _sampling.parts(runs[0].seed, count, shape)
+    tensors = [_parts_of(*side, array, parts) for side, array in zip(sides, arrays)]
+    positions = [_sampling.positions(part, shape) for part in parts]
+    # Parts have elements in common, which count once.
+    elements, first = np.unique(np.concatenate(list(map(np.ravel, positions))), return_index=True)
+    flat = [
+        _tensor(np.concatenate(list(map(np.ravel, each)))[first], recorded.dtype)
+        for each, (_, recorded) in zip(tensors, sides)
+    ]
+    result = _compare_tensors(options, *flat)
     if result.error:
         return result
     worst = []
     for wrong in result.worst:
-        index = np.unravel_index(elements[wrong.index[0]], shapes[0])
+        index = np.unravel_index(elements[wrong.index[0]], shape)
         worst.append(dataclasses.replace(wrong, index=tuple(map(int, index))))
-    errors, _ = Measure.of(result).row_errors(*map(convert, tensors))
+    errors, _ = Measure.of(result).row_errors(*map(convert, flat))
+    wrong_elements = elements[errors > 0]
+    pattern, notes = "", list[str]()
+    if len(wrong_elements) > 0:
+        exact = dataclasses.replace(options, rtol=result.rtol, atol=result.atol)
+        dtypes = [recorded.dtype for _, recorded in sides]
+
+        def compare(
+            found: np.ndarray, expected: np.ndarray, axes: Sequence[str] | None
+        ) -> Comparison:
+            pair = map(_tensor, (found, expected), dtypes)
+            axes = None if axes is None else tuple(axes)
+            return _compare_tensors(dataclasses.replace(exact, axes=axes), *pair)
+
+        is_wrong = [np.isin(each, wrong_elements) for each in positions]
+        pattern, notes = _sample_patterns.describe(
+            compare, list(zip(*tensors)), is_wrong, parts, shape, options.axes
+        )
+        # Dimensions with equal extents have the same indices in what the parts have in common.
+        core = _sampling.core(runs[0].seed, count, shape)
+        e, b = (_sampling.within(each[0], parts[0], core) for each in tensors)
+        common = compare(e, b, None)
+        if common.pattern.startswith("transposed"):
+            pattern = common.pattern
+        pattern = pattern or _common_indices(wrong_elements, shape)
     return dataclasses.replace(
         result,
         worst=tuple(worst),
-        # The pattern of the engine describes the sample, which has one dimension.
-        pattern=_common_indices(elements[errors > 0], shapes[0]),
-        notes=(f"a sample: {len(elements)} of {size} elements",),
+        # The pattern and notes of the engine describe elements without their positions.
+        pattern=pattern,
+        notes=(f"a sample: {len(elements)} of {size} elements", *notes),
         _operands=None,
     )
+
+
+def _parts_of(
+    run: Run, recorded: Recorded, array: np.ndarray, parts: list[_sampling.Part]
+) -> list[np.ndarray]:
+    """Returns the parts of a sample that a recorded tensor has, or is itself a sample of."""
+    if recorded.count is None:
+        return [array[np.ix_(*part)] for part in parts]
+    own = _sampling.parts(run.seed, recorded.count, recorded.shape)
+    return list(map(_sampling.within, _sampling.split(array, own), own, parts))
 
 
 def _compare_sites(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
@@ -143,10 +179,10 @@ def _read_again(path: str, value: Value, limit: int | None) -> Any:
 
 def _read(run: Run, value: Value, limit: int | None) -> Any:
     """Returns an argument for `compare`."""
-    array, dtype = run.array(value.tensor), run.tensors[value.tensor].dtype
+    array, dtype = run.stored(value.tensor), run.tensors[value.tensor].dtype
     if value.indices is None:
         return _tensor(array, dtype)
-    indices = run.array(value.indices)
+    indices = run.stored(value.indices)
     if limit is not None:
         rows = np.flatnonzero(_sampling.site_hashes(run.seed, indices) < np.uint64(limit))
         array, indices = array[rows], indices[rows]
@@ -162,7 +198,7 @@ def _checksum(run: Run, value: Value) -> int:
     known = run.tensors[indices].checksum
     if known is not None:
         return known
-    return _sampling.checksum(_sampling.site_hashes(run.seed, run.array(indices)))
+    return _sampling.checksum(_sampling.site_hashes(run.seed, run.stored(indices)))
 
 
 def _common_indices(elements: np.ndarray, shape: tuple[int, ...]) -> str:

@@ -12,12 +12,13 @@ import numpy as np
 
 from mluop_omp.golden.comparison import SparseSites
 from mluop_omp.golden.runs import _sampling
+from mluop_omp.golden.runs._budget import Budget
 from mluop_omp.golden.runs._run import DESCRIPTION, FORMAT, VERSION
 from mluop_omp.golden.runs._sources import Source
 
-# Bytes that a tensor takes besides its elements: zip and .npy headers, its line in run.json.
-_OVERHEAD = 640
 _MAX_LABEL = 80
+_MAX_REASON = 1000
+_MAX_HASHES = 8
 
 
 class Sites(NamedTuple):
@@ -35,16 +36,18 @@ class RunWriter:
     """
 
     def __init__(
-        self, stream: BinaryIO, model: str, seed: int, max_bytes: int, tensors: int
+        self, stream: BinaryIO, model: str, seed: int, max_bytes: int, budget: Budget
     ) -> None:
-        """tensors: the expected number of tensors, which determines their shares of max_bytes."""
-        self._seed, self._max_bytes = seed, max_bytes
+        self._seed, self._max_bytes, self._budget = seed, max_bytes, budget
         self._head = {"format": FORMAT, "version": VERSION, "model": model, "seed": str(seed)}
-        self._expected, self._count, self._described = tensors, 0, 512 + len(json.dumps(model))
-        self._lines: dict[str, list[str]] = {"tensors": [], "calls": [], "gradients": []}
+        self._described = 1024 + len(json.dumps(model))
+        parts = ("tensors", "calls", "gradients", "changed")
+        self._lines: dict[str, list[str]] = {part: [] for part in parts}
         self._names: dict[tuple, str] = {}
-        # Sizes of samples by kind: equal tensors must get equal samples.
+        # Counts of samples by kind: equal tensors must get equal samples.
         self._samples: dict[tuple, int] = {}
+        # Hashes of the latest sites by their digest.
+        self._hashes: dict[bytes, np.ndarray] = {}
         self._stream, self._zip = stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED)
 
     def __enter__(self) -> RunWriter:
@@ -60,12 +63,17 @@ class RunWriter:
             with self._member(DESCRIPTION, len(text)) as member:
                 member.write(text.encode())
 
+    def end(self, reason: str) -> None:
+        """States what ended the run."""
+        self._head["ended"] = reason[:_MAX_REASON]
+
     def add(
-        self, label: str, leaf: Any, sites: Sites | None = None
+        self, label: str, leaf: Any, sites: Sites | None = None, *, is_state: bool = False
     ) -> tuple[dict[str, Any], Sites | None]:
         """Records a tensor, or a sample, and returns its entry in run.json and its sites.
 
         sites: for a gradient of features, the recorded sites of these features.
+        is_state: the tensor is one of the parameters and buffers that the budget knows.
         """
         extents: dict[str, Any] = {}
         if not isinstance(leaf, SparseSites):
@@ -77,8 +85,10 @@ class RunWriter:
                 extents = {"spatial_shape": leaf.spatial_shape, "batch_size": leaf.batch_size}
                 label = f"{label}.features"
         if sites is None:
-            return {"tensor": self._dense(label, source)}, None
+            return {"tensor": self._dense(label, source, is_state)}, None
+        before = self._used()
         tensor = self._add(label, source, source.read(sites.rows), sites.sample)
+        self._budget.use(self._used() - before)
         known = {name: extent for name, extent in extents.items() if extent is not None}
         return {"tensor": tensor, "indices": sites.tensor, **known}, sites
 
@@ -92,33 +102,46 @@ class RunWriter:
                 f"{len(self._lines['calls'])} calls: raise it or record fewer modules"
             )
 
-    def _dense(self, label: str, source: Source) -> str:
+    def _dense(self, label: str, source: Source, is_state: bool) -> str:
         if not source.has_values:
             return self._add(label, source, None, {"values": False})
-        count = self._share() // source.itemsize
-        if source.size <= count:
-            return self._add(label, source, source.read())
+        size, before = source.size * source.itemsize, self._used()
+        fitting = self._share(size, is_state=is_state) // source.itemsize
+        # 0 is all of the tensor.
+        count = 0 if source.size <= max(fitting, 1) else _sampling.fitting(fitting, source.shape)
         kind = (source.dtype, source.shape)
         known = self._samples.get(kind)
         if known is not None and known != count:
-            values = source.elements(_sampling.elements(self._seed, known, source.size))
-            name = self._names.get(_key(source, values, {"count": known}))
-            if name is not None:
-                return name
-        count = max(count, 1)
+            sizes = [_sampling.size(k, source.shape) if k else source.size for k in (known, count)]
+            if sizes[0] <= 2 * fitting and sizes[1] <= 2 * sizes[0]:
+                count = known
+            else:
+                values, sample = self._read(source, known)
+                name = self._names.get(_key(source, values, sample))
+                if name is not None:
+                    return name
         self._samples[kind] = count
-        values = source.elements(_sampling.elements(self._seed, count, source.size))
-        return self._add(label, source, values, {"count": count})
+        name = self._add(label, source, *self._read(source, count))
+        if not is_state:
+            self._budget.use(self._used() - before)
+        return name
+
+    def _read(self, source: Source, count: int) -> tuple[np.ndarray, dict[str, Any] | None]:
+        """Returns the elements of a sample and its description. count: 0 for all elements."""
+        if count == 0:
+            return source.read(), None
+        parts = _sampling.parts(self._seed, count, source.shape)
+        return source.sample(parts), {"count": count}
 
     def _sites(self, label: str, indices: Source, features: Source) -> Sites:
         """Records the sites of a sparse tensor, or a sample of them."""
         array = indices.read()
         size = indices.size * indices.itemsize + features.size * features.itemsize
         # The rows that fit in the share.
-        count = max(self._share() * len(array) // max(size, 1), 1)
+        count = max(self._share(size) * len(array) // max(size, 1), 1)
         if len(array) <= count:
             return Sites(self._add(label, indices, array), None, None)
-        hashes = _sampling.site_hashes(self._seed, array)
+        hashes = self._site_hashes(array)
         kind = (features.dtype, features.shape, indices.shape)
         known = self._samples.get(kind)
         # Reuses the sample size of features of this shape unless it has become too large.
@@ -129,12 +152,17 @@ class RunWriter:
         sample = {"limit": f"{limit:016x}", "checksum": f"{_sampling.checksum(hashes):016x}"}
         return Sites(self._add(label, indices, array[rows], sample), rows, sample)
 
-    def _share(self) -> int:
-        """Returns the number of bytes that the next tensor may take."""
-        self._count += 1
-        free = self._max_bytes - self._used()
-        remaining = max(self._expected - self._count, self._expected // 4, 4)
-        return max(free // remaining - _OVERHEAD, 0)
+    def _site_hashes(self, sites: np.ndarray) -> np.ndarray:
+        """Computes the hashes of sites once: many layers have the same ones."""
+        digest = _digest(sites)
+        if digest not in self._hashes:
+            if len(self._hashes) == _MAX_HASHES:
+                self._hashes.pop(next(iter(self._hashes)))
+            self._hashes[digest] = _sampling.site_hashes(self._seed, sites)
+        return self._hashes[digest]
+
+    def _share(self, size: int, *, is_state: bool = False) -> int:
+        return self._budget.share(self._max_bytes - self._used(), size, is_state=is_state)
 
     def _used(self) -> int:
         return self._stream.tell() + self._described
@@ -153,13 +181,15 @@ class RunWriter:
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", label)[-_MAX_LABEL:]
         name = f"{len(self._lines['tensors']):05d}.{plain}"
         description = {"name": name, "dtype": source.dtype, "shape": source.shape}
-        self.line("tensors", description if sample is None else {**description, "sample": sample})
+        # An interrupt may leave a part of the elements, to which no line refers then.
         if key is not None and values is not None:
-            self._names[key] = name
             with self._member(f"{name}.npy", values.nbytes) as member:
                 np.lib.format.write_array(member, values, allow_pickle=False)
             # The directory of the zip file.
             self._described += 74 + len(name)
+        self.line("tensors", description if sample is None else {**description, "sample": sample})
+        if key is not None:
+            self._names[key] = name
         return name
 
     def _member(self, name: str, size: int) -> IO[bytes]:
@@ -169,5 +199,9 @@ class RunWriter:
 
 
 def _key(source: Source, values: np.ndarray, sample: dict[str, Any] | None) -> tuple:
-    digest = hashlib.blake2b(values.reshape(-1).view(np.uint8), digest_size=16)
-    return source.dtype, source.shape, digest.digest(), json.dumps(sample)
+    return source.dtype, source.shape, _digest(values), json.dumps(sample)
+
+
+def _digest(values: np.ndarray) -> bytes:
+    array = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    return hashlib.blake2b(array, digest_size=16).digest()
