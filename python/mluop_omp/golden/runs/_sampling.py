@@ -78,7 +78,7 @@ def _extents(count: int, shape: Shape) -> list[list[int]]:
     """Returns the numbers of indices of each part of a sample."""
     few = _few(count, shape)
     return [
-        [*few[:dim], min(extent, max(count, few[dim])), *few[dim + 1 :]]
+        [*few[:dim], min(extent, count), *few[dim + 1 :]]
         for dim, extent in enumerate(shape)
         if extent > 1
     ]
