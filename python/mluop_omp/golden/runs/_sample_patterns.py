@@ -59,7 +59,7 @@ def describe(
 def _in_whole(text: str, dim: int, indices: np.ndarray, extent: int) -> str:
     """Returns what a pattern says about a dimension of the whole tensor; "" if nothing.
 
-    indices: those of the dimension that the sample has.
+    indices: the indices of the dimension that the sample has.
     """
     location, named, rest = text.partition(" (dim 0)")
     if not named:
