@@ -256,11 +256,9 @@ class Run:
         values = self.stored(name)
         if recorded.count is None:
             return Sample(values, None)
-        shape = recorded.shape
-        parts = _sampling.parts(self.seed, recorded.count, shape)
-        places = [_sampling.positions(part, shape).reshape(-1) for part in parts]
-        positions, first = np.unique(np.concatenate(places), return_index=True)
-        return Sample(values[first], np.stack(np.unravel_index(positions, shape), axis=1))
+        positions, places = _sampling.elements(self.seed, recorded.count, recorded.shape)
+        indices = np.unravel_index(positions, recorded.shape)
+        return Sample(values[places], np.stack(indices, axis=1))
 
     def stored(self, name: str) -> np.ndarray:
         """Returns what the file has of a tensor: its elements, or the elements or rows of a sample.

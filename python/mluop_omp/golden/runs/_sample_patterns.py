@@ -7,16 +7,16 @@ dimension, among those elements of the other dimensions with which any is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Callable
+from typing import Callable, Optional
 
 import numpy as np
 
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.runs._sampling import Part, Shape
 
+Axes = Optional[tuple[str, ...]]
 # Compares two tensors with these names of their dimensions.
-Compare = Callable[[np.ndarray, np.ndarray, "Sequence[str] | None"], Comparison]
+Compare = Callable[[np.ndarray, np.ndarray, Axes], Comparison]
 _COUNT = re.compile(r", \d+ of (its|their|all) \d+ elements$")
 _ONE = re.compile(r"(one .*: )(\d+) of \d+")
 _SOME = re.compile(r"(\d+ of )\d+( indices of .*: )(\d+ to \d+|[\d, .]+)")
@@ -24,31 +24,38 @@ _SOME = re.compile(r"(\d+ of )\d+( indices of .*: )(\d+ to \d+|[\d, .]+)")
 
 def describe(
     compare: Compare,
-    tensors: list[tuple[np.ndarray, np.ndarray]],
-    wrong: list[np.ndarray],
-    parts: list[Part],
+    sample: list[Part],
+    tensors: list[tuple[np.ndarray, ...]],
     shape: Shape,
-    axes: Sequence[str] | None,
+    axes: Axes,
 ) -> tuple[str, list[str]]:
-    """Returns the pattern and notes. tensors: found and expected of each part; wrong: where."""
-    axes = axes if axes is not None and len(axes) == len(shape) else ["index"] * len(shape)
+    """Returns the pattern and notes.
+
+    tensors: found, expected, and which elements are wrong, of each part of the sample, and of what
+    all parts have in common.
+    """
+    # There, dimensions with equal extents have the same indices.
+    common = compare(tensors[-1][0], tensors[-1][1], None).pattern
+    axes = axes if axes is not None and len(axes) == len(shape) else ("index",) * len(shape)
     dims = [dim for dim, extent in enumerate(shape) if extent > 1]
     locations, notes, traits = {}, [], set()
-    for dim, pair, mask, part in zip(dims, tensors, wrong, parts):
-        if not mask.any():
+    for dim, (found, expected, wrong), part in zip(dims, tensors, sample):
+        if not wrong.any():
             continue
-        whole = compare(*pair, axes)
+        whole = compare(found, expected, axes)
         notes += [each for each in whole.notes if f"(dim {dim})" in each]
         # The indices of the dimension as rows; columns without wrong elements say nothing.
-        rows, found, expected = (
-            np.moveaxis(each, dim, 0).reshape(each.shape[dim], -1) for each in (mask, *pair)
+        e, b, rows = (
+            np.moveaxis(each, dim, 0).reshape(each.shape[dim], -1)
+            for each in (found, expected, wrong)
         )
         columns = rows.any(axis=0)
-        names = (axes[dim], "position")
-        result = compare(found[:, columns], expected[:, columns], names)
+        result = compare(e[:, columns], b[:, columns], (axes[dim], "position"))
         location, _, trait = result.pattern.partition("; ")
         traits.add(trait)
         locations[dim] = _in_whole(_COUNT.sub("", location), dim, part[dim], shape[dim])
+    if common.startswith("transposed"):
+        return common, notes
     trait = traits.pop() if len(traits) == 1 else ""
     if len(locations) == len(dims) and set(locations.values()) == {"everything"}:
         return "; ".join(filter(None, ("everything", trait))), notes

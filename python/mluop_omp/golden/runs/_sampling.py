@@ -120,16 +120,13 @@ def positions(part: Part, shape: Shape) -> np.ndarray:
     return found
 
 
-def split(elements: np.ndarray, sample: list[Part]) -> list[np.ndarray]:
-    """Returns the elements in a file of a sample as a tensor for each part."""
-    shapes = [tuple(map(len, part)) for part in sample]
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    return [each.reshape(shape) for each, shape in zip(np.split(elements, ends[:-1]), shapes)]
+def elements(seed: int, count: int, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the positions of the elements of a sample, ascending, and their places in the file.
 
-
-def within(tensor: np.ndarray, part: Part, smaller: Part) -> np.ndarray:
-    """Returns the elements of a part that a smaller one has."""
-    return tensor[np.ix_(*map(np.searchsorted, part, smaller))]
+    Parts have elements in common: the file has them several times.
+    """
+    sample = [positions(part, shape).reshape(-1) for part in parts(seed, count, shape)]
+    return np.unique(np.concatenate(sample), return_index=True)
 
 
 def site_hashes(seed: int, indices: np.ndarray) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from mluop_omp.golden.comparison._errors import Measure
 from mluop_omp.golden.comparison._nested import compare_values
 from mluop_omp.golden.comparison._values import Deferred, Tensor, convert
 from mluop_omp.golden.runs import _sample_patterns, _sampling
-from mluop_omp.golden.runs._run import Recorded, Run, Value
+from mluop_omp.golden.runs._run import Run, Value
 
 _Runs = tuple[Run, Run]
 
@@ -59,69 +58,61 @@ def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Val
     shapes = [recorded.shape for _, recorded in sides]
     if shapes[0] != shapes[1]:
         return _incomparable(f"shapes differ: found {list(shapes[0])}, expected {list(shapes[1])}")
-    shape, size = shapes[0], sides[0][1].size
-    count = min(recorded.count for _, recorded in sides if recorded.count is not None)
     # Reading first checks that each sample is as large as its count.
-    arrays = [run.stored(recorded.name) for run, recorded in sides]
-    parts = _sampling.parts(runs[0].seed, count, shape)
-    tensors = [_parts_of(*side, array, parts) for side, array in zip(sides, arrays)]
-    positions = [_sampling.positions(part, shape) for part in parts]
-    # Parts have elements in common, which count once.
-    elements, first = np.unique(np.concatenate(list(map(np.ravel, positions))), return_index=True)
-    flat = [
-        _tensor(np.concatenate(list(map(np.ravel, each)))[first], recorded.dtype)
-        for each, (_, recorded) in zip(tensors, sides)
+    arrays = [run.stored(recorded.name).reshape(-1) for run, recorded in sides]
+    samples = [
+        None
+        if recorded.count is None
+        else _sampling.elements(run.seed, recorded.count, recorded.shape)
+        for run, recorded in sides
     ]
-    result = _compare_tensors(options, *flat)
+    # The smaller sample is contained in the other.
+    elements = min((each[0] for each in samples if each is not None), key=len)
+    # Where both have these elements.
+    places = [
+        elements if sample is None else sample[1][np.searchsorted(sample[0], elements)]
+        for sample in samples
+    ]
+    arrays = [array[place] for array, place in zip(arrays, places)]
+    dtypes = [recorded.dtype for _, recorded in sides]
+    tensors = list(map(_tensor, arrays, dtypes))
+    result = _compare_tensors(options, *tensors)
     if result.error:
         return result
     worst = []
     for wrong in result.worst:
-        index = np.unravel_index(elements[wrong.index[0]], shape)
+        index = np.unravel_index(elements[wrong.index[0]], shapes[0])
         worst.append(dataclasses.replace(wrong, index=tuple(map(int, index))))
-    errors, _ = Measure.of(result).row_errors(*map(convert, flat))
-    wrong_elements = elements[errors > 0]
+    errors, _ = Measure.of(result).row_errors(*map(convert, tensors))
     pattern, notes = "", list[str]()
-    if len(wrong_elements) > 0:
+    if errors.any():
+        count = min(recorded.count for _, recorded in sides if recorded.count is not None)
+        sample = _sampling.parts(runs[0].seed, count, shapes[0])
         exact = dataclasses.replace(options, rtol=result.rtol, atol=result.atol)
-        dtypes = [recorded.dtype for _, recorded in sides]
 
-        def compare(
-            found: np.ndarray, expected: np.ndarray, axes: Sequence[str] | None
-        ) -> Comparison:
-            pair = map(_tensor, (found, expected), dtypes)
-            axes = None if axes is None else tuple(axes)
+        def compare(e: np.ndarray, b: np.ndarray, axes: tuple[str, ...] | None) -> Comparison:
+            pair = map(_tensor, (e, b), dtypes)
             return _compare_tensors(dataclasses.replace(exact, axes=axes), *pair)
 
-        is_wrong = [np.isin(each, wrong_elements) for each in positions]
-        pattern, notes = _sample_patterns.describe(
-            compare, list(zip(*tensors)), is_wrong, parts, shape, options.axes
-        )
-        # Dimensions with equal extents have the same indices in what the parts have in common.
-        core = _sampling.core(runs[0].seed, count, shape)
-        e, b = (_sampling.within(each[0], parts[0], core) for each in tensors)
-        common = compare(e, b, None)
-        if common.pattern.startswith("transposed"):
-            pattern = common.pattern
-        pattern = pattern or _common_indices(wrong_elements, shape)
+        # Found, expected, and which are wrong.
+        values = (*arrays, errors > 0)
+        parts = [
+            tuple(
+                each[np.searchsorted(elements, _sampling.positions(part, shapes[0]))]
+                for each in values
+            )
+            for part in (*sample, _sampling.core(runs[0].seed, count, shapes[0]))
+        ]
+        pattern, notes = _sample_patterns.describe(compare, sample, parts, shapes[0], options.axes)
+        pattern = pattern or _common_indices(elements[errors > 0], shapes[0])
     return dataclasses.replace(
         result,
         worst=tuple(worst),
         # The pattern and notes of the engine describe elements without their positions.
         pattern=pattern,
-        notes=(f"a sample: {len(elements)} of {size} elements", *notes),
+        notes=(f"a sample: {len(elements)} of {sides[0][1].size} elements", *notes),
         _operands=None,
     )
-
-
-def _parts_of(
-    run: Run, recorded: Recorded, array: np.ndarray, parts: list[_sampling.Part]
-) -> list[np.ndarray]:
-    """Returns the parts of a sample that a recorded tensor has, or is itself a sample of."""
-    if recorded.count is None:
-        return [array[np.ix_(*part)] for part in parts]
-    own = _sampling.parts(run.seed, recorded.count, recorded.shape)
-    return list(map(_sampling.within, _sampling.split(array, own), own, parts))
 
 
 def _compare_sites(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
