@@ -50,6 +50,14 @@ def module_label(name: str, kind: str) -> str:
     return f"{name_of(name)} ({kind})"
 
 
+def call_label(name: str, kind: str, line: str) -> str:
+    """Returns the label of a recorded call: of a module, or of an operation that a line calls."""
+    if not line:
+        return module_label(name, kind.rpartition(".")[2])
+    module, _, operation = name.rpartition("::")
+    return f"{name_of(module)}::{operation} ({kind}), at {line}"
+
+
 def table(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     """Returns a line for each row. alignment: "<" or ">" for each column."""
     widths = [max(map(len, column)) for column in zip(*rows)]

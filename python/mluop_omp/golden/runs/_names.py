@@ -79,8 +79,8 @@ def _prefixes(names: set[str], others: set[str]) -> Iterator[str]:
 
 
 def contains(module: str, inner: str) -> bool:
-    below = (f"{module}.", f"{module}::") if module else ("",)
-    return inner.startswith(below) and module != inner
+    """Returns whether a module contains a module or an operation."""
+    return inner != module and (not module or inner.startswith((f"{module}.", f"{module}::")))
 
 
 def read_rules(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from mluop_omp.golden._text import module_label
 from mluop_omp.golden.comparison import SparseSites
 from mluop_omp.golden.runs._changes import Watched
+from mluop_omp.golden.runs._operations import Operation, Operations
 from mluop_omp.golden.runs._sources import described, leaves
 from mluop_omp.golden.runs._state import RecordedState
 from mluop_omp.golden.runs._writer import RunWriter, Sites
@@ -32,7 +33,7 @@ def _hook(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def hook(self: Recorder, *arguments: Any) -> None:
-        with self._lock:
+        with self._lock, torch._C.DisableTorchFunction():
             if not self._handles or self._failure is not None:
                 return
             try:
@@ -60,11 +61,15 @@ class Recorder:
             recording itself has failed.
     """
 
-    def __init__(self, writer: RunWriter, *, state: bool, gradients: bool) -> None:
+    def __init__(
+        self, writer: RunWriter, *, state: bool, gradients: bool, operations: bool
+    ) -> None:
         self._writer, self._gradients = writer, gradients
+        self._operations = Operations(self._begins, self._ends) if operations else None
         self.ended: BaseException | None = None
         # The exception of a hook that ended the recording.
         self._failure: BaseException | None = None
+        self._modules = re.compile("")
         self._lock = threading.RLock()
         self._handles: list[Any] = []
         self._counts: collections.Counter[Any] = collections.Counter()
@@ -77,10 +82,12 @@ class Recorder:
     @contextlib.contextmanager
     def recording(self, model: nn.Module, modules: re.Pattern[str]) -> Iterator[None]:
         """Records the calls of the modules whose names match."""
+        self._modules = modules
         try:
             self._install(model, modules)
             try:
-                yield
+                with contextlib.nullcontext() if self._operations is None else self._operations:
+                    yield
             except BaseException as error:
                 self.ended = error
         finally:
@@ -152,6 +159,8 @@ class Recorder:
                 call["arguments"] = {"tuple": [{"tuple": positional}, described(kwargs)]}
         inputs = self._record(call, "input", {**dict(enumerate(args)), **kwargs})
         self._begun[threading.get_ident()].append(_Begun(module, call, inputs))
+        if self._operations is not None:
+            self._operations.enter()
 
     @_hook
     def _after(self, name: str, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> None:
@@ -168,6 +177,35 @@ class Recorder:
         self._record_written(call, inputs)
         self._writer.line("calls", call)
         begun.pop()
+        if self._operations is not None and not begun:
+            self._operations.leave()
+
+    @_hook
+    def _begins(self, operation: Operation) -> None:
+        begun = self._begun[threading.get_ident()]
+        if _is_recomputation() or not (begun or self._modules.fullmatch("")):
+            return
+        name = f"{begun[-1][1]['module'] if begun else ''}::{operation.name}"
+        operation.call = {"module": name, "call": self._counts[name]}
+        operation.call.update({"class": operation.kind, "line": operation.line})
+        self._counts[name] += 1
+        if not operation.aliases:
+            self._record(operation.call, "input", operation.inputs)
+
+    @_hook
+    def _ends(self, operation: Operation, result: Any) -> None:
+        outputs, written = operation.results(result)
+        if all(not isinstance(each, Tensor) for _, each in leaves(outputs)):
+            return
+        call = operation.call
+        if operation.aliases:
+            self._record(call, "input", operation.inputs)
+        self._record(call, "output", outputs)
+        if written:
+            label = f"{call['module']}.{call['call']}.written"
+            entries = ((path, self._writer.add(label, each)[0]) for path, each in written.items())
+            call["written"] = [{"path": path, **entry} for path, entry in entries]
+        self._writer.line("calls", call)
 
     @_hook
     def _gradient(self, description: Entry, label: str, sites: Sites | None, grad: Any) -> None:
@@ -198,7 +236,7 @@ class Recorder:
             known = self._known_sites(leaf)
             value = leaf if known is None else known
             entry, sites = self._writer.add(label, value)
-            if role == "input":
+            if role == "input" and "line" not in call:
                 recorded[path] = Watched(value)
             entries[path] = {"path": path, **entry}
             if known is not None and sites is not None:

@@ -30,6 +30,7 @@ def record(
     loss: Callable[[Any], torch.Tensor] | None = None,
     state: bool = True,
     modules: str | None = None,
+    operations: bool = False,
     max_bytes: int = _MAX_BYTES,
     seed: int = 0,
 ) -> Any:
@@ -45,7 +46,7 @@ def record(
             nor changed.
         loss: a function of the outputs that returns a scalar; None: the sum of all floating-point
             outputs that require a gradient.
-        state, modules, max_bytes, seed: see `recording`.
+        state, modules, operations, max_bytes, seed: see `recording`.
 
     Returns:
         The outputs of the model.
@@ -59,7 +60,8 @@ def record(
     if loss is not None and not callable(loss):
         raise TypeError(f"loss is {loss!r}, expected a function of the outputs")
     args, kwargs = arguments_of(inputs)
-    options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
+    options: dict[str, Any] = {"state": state, "modules": modules, "operations": operations}
+    options.update({"max_bytes": max_bytes, "seed": seed})
     with recording(model, path, gradients=gradients, **options):
         outputs = model(*args, **kwargs)
         if gradients:
@@ -84,6 +86,7 @@ def recording(
     gradients: bool = False,
     state: bool = True,
     modules: str | None = None,
+    operations: bool = False,
     max_bytes: int = _MAX_BYTES,
     seed: int = 0,
 ) -> Iterator[None]:
@@ -109,6 +112,9 @@ def recording(
             again those that differ at the end of the block.
         modules: a regular expression that matches the whole names of the modules to record, such as
             r"backbone\\..*"; None: all. The name of the model is "".
+        operations: also records each operation of PyTorch that Python code calls in these modules,
+            with the line that calls it, such as decoding, attention and arithmetic in `forward`.
+            Views and operations of backward passes are left out.
         max_bytes: the largest size of the file. A tensor larger than its share of the remaining
             bytes is sampled.
         seed: selects the samples, 0 to 2^64 - 1. Runs with the same seed sample the same channels,
@@ -153,12 +159,14 @@ def recording(
     # For each module one output and one input, and their gradients.
     others = 2 * len(matching)
     others += others + len(tensors) if gradients else 0
+    # An operation for each module, and more of them in the largest.
+    others += 2 * len(matching) + 64 if operations else 0
     sizes = [0 if is_lazy(each) else each.numel() * each.element_size() for each in tensors]
     head = type(model).__qualname__, seed, max_bytes, Budget(sizes if state else [], others)
     recorder: Recorder | None = None
     try:
         with written(path) as stream, RunWriter(stream, *head) as writer:
-            recorder = Recorder(writer, state=state, gradients=gradients)
+            recorder = Recorder(writer, state=state, gradients=gradients, operations=operations)
             with recorder.recording(model, pattern):
                 yield
     except Exception as error:

@@ -80,7 +80,7 @@ class Replayer:
         """unfused: the calls that have turned out to be."""
         self.unfused: set[Key] = set()
         self._run, self._names, self._known_unfused = run, names, unfused
-        self._recorded = {(call.module, call.number): call for call in run.calls}
+        self._recorded = {(call.module, call.number): call for call in run.calls if not call.line}
         self._counts: collections.Counter[str] = collections.Counter()
         self._begun: list[_Frame] = []
         self._calls: list[ReplayedCall] = []
