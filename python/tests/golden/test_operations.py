@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from torch.nn import functional as F  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import mluop_omp.torch as mt  # noqa: E402
-from mluop_omp import Run, compare_runs, record, recording, replay  # noqa: E402
+from mluop_omp import CheckFailure, Run, check, compare_runs, record, recording, replay  # noqa: E402
 
 
 class Attention(nn.Module):
@@ -285,3 +286,137 @@ def test_rows_of_sparse_tensors_have_no_order():
     assert "::exp" in names(runs[0])
     result = compare_runs(*runs)
     assert not [each for each in result.differences if each.call.module == "::exp"]
+
+
+# Operators of this library are not repeated by it.
+@pytest.mark.parametrize("operation", [each for each in DEFECTS if each.startswith("aten")])
+def test_a_wrong_operation_fails_the_check(operation):
+    defect, label, text = DEFECTS[operation]
+    model, x = detector(), image()
+    with Device(operation, defect), torch.no_grad(), check(model, operations=True) as report:
+        model(x)
+    assert not report and report.own_calls == 1
+    (failure,) = report.failures
+    module, _, kind = label.partition("::")
+    assert failure.module.startswith(module) and kind.partition(" ")[0] in failure.operator
+    assert failure.caller.startswith(f"test_operations.py:{line_of(text)} in ")
+    assert str(report).startswith(
+        f"differ: 1 of {len(report.calls)} calls, first {failure.operator}"
+    )
+    summary = json.loads(json.dumps(report.to_dict()))
+    verdicts = [call["verdict"] for call in summary["calls"]]
+    assert not summary["agrees"] and verdicts.count("differs") == 1
+
+
+def many(x):
+    """Operations whose results rounding, ties or chance decide, and exact ones."""
+    half, ties = x.to(torch.bfloat16), (x * 2).round()
+    F.dropout(x, 0.5, True), torch.rand(3), torch.empty(5).normal_(), torch.randperm(4)
+    ties.topk(3), ties.sort(0), ties.argsort(1), ties.argmax(), ties.max(1), ties.median(1)
+    x > 0.1, half < 0.3, x // 0.1, (x / 0.1).floor(), half.exp().log(), x.mean(), half.sum()
+    y = x.clone()
+    y[y > 0.5] = 0.1
+    y.index_put_((torch.tensor([0, 0]),), x[:2])
+    y[:, 1] += 1
+    torch.add(x, 1, out=torch.empty_like(x))
+    F.layer_norm(half, (8,)), F.gelu(half), F.softmax(half * 100, -1), torch.linalg.norm(x)
+    x.nonzero(), x.unique(), torch.cat([x, y]), torch.stack([x, y]).var(0), x.cumsum(0)
+    F.interpolate(x[None, None], scale_factor=1.7, mode="bilinear"), torch.einsum("ij,kj", x, y)
+    torch.where(x > 0, x, 0.0), x.expm1() - 1, torch.zeros(3) / 0, x.to("cpu", torch.float16) * 1e5
+    F.cross_entropy(x, torch.arange(len(x)) % 8), F.conv1d(x[None], torch.randn(3, len(x), 3))
+    (x - x.mean(0)).mean(0), F.normalize(half), torch.arange(0, 1, 0.1), torch.linspace(0, 1, 7)
+    return torch.tensor([1.5, 2]), x.bernoulli(0.5), F.embedding(torch.tensor([1, 2]), x)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16])
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+def test_right_operations_pass_the_check(dtype, threads, mode):
+    torch.manual_seed(2)
+    attention = Uses(lambda x, layer: layer(x, x, x), nn.MultiheadAttention(8, 2))
+    others = nn.LSTM(8, 4), nn.Conv1d(32, 3, 3), detector()
+    before, x, state = torch.get_num_threads(), torch.randn(32, 8), torch.get_rng_state()
+
+    def run():
+        torch.set_rng_state(state)
+        Uses(many)(x)
+        for each in (attention, *others):
+            each(x[None])
+        return torch.get_rng_state()
+
+    torch.set_num_threads(threads)
+    with mode(), torch.autocast("cpu", dtype, enabled=dtype is not None):
+        with check(operations=True) as report:
+            after = run()
+        assert torch.equal(run(), after)
+    torch.set_num_threads(before)
+    assert report and len(report.calls) > 80, str(report)
+    assert "random, not compared: 6 of torch.nn.functional.dropout, " in str(report)
+    assert str(report).startswith(f"equal: {len(report.calls)} calls")
+
+
+def wrong_choice(function, args, kwargs):
+    values, indices = function(*args, **kwargs)
+    return values, indices.flip(-1)
+
+
+def short_factors(function, args, kwargs):
+    args = [each.bfloat16().float() if each.is_floating_point() else each for each in args]
+    return function(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("operation", "defect", "function", "text"),
+    [
+        ("aten::topk", wrong_choice, lambda x: x.topk(3), "output 1: differ"),
+        ("aten::mm", short_factors, lambda x: x @ x.t(), "half, bfloat16 or TF32"),
+        (
+            "aten::add_.Tensor",
+            lambda f, a, k: f(*a).mul_(1.01),
+            lambda x: (x * 1).add_(1),
+            "output: differ",
+        ),
+        ("aten::gt.Scalar", lambda *_: torch.ones(32, 8) > 0, lambda x: x > 0.1, "output: differ"),
+        ("aten::exp", scaled, lambda x: x.bfloat16().exp(), "output: differ"),
+        ("aten::cat", lambda f, a, k: f(a[0][:1]), lambda x: torch.cat([x, x]), "has shape"),
+    ],
+)
+def test_defects_of_a_device(operation, defect, function, text):
+    torch.manual_seed(3)
+    x = torch.randn(32, 8)
+    large = (lambda f, a, k: f(*a, **k) * 1.03) if operation == "aten::exp" else defect
+    with Device(operation, large), check(operations=True) as report:
+        Uses(function)(x)
+    assert len(report.failures) == 1 and text in str(report), str(report)
+
+
+def test_a_check_of_selected_operations_in_threads():
+    model = Uses(lambda x: x.exp().sum() + x.sin().sum())
+    with check(model, operations=True, operators="e*", calls=1) as report:
+        for _ in range(2):
+            thread = threading.Thread(target=model, args=(torch.ones(3),))
+            thread.start()
+            thread.join()
+    assert [call.operator for call in report.calls] == ["torch.Tensor.exp"]
+    with (
+        Device("aten::exp", scaled),
+        pytest.raises(CheckFailure, match="torch.Tensor.exp"),
+        check(operations=True, raise_on_failure=True),
+    ):
+        torch.ones(3).exp()
+    with check(operations=True) as report:
+        torch.rand(3)
+    assert not report and "nothing was checked" in str(report)
+    assert torch.overrides._get_current_function_mode_stack() == []
+
+
+def test_operations_that_the_cpu_lacks_are_not_checked():
+    @torch.library.custom_op("mluop_omp_test::of_device", mutates_args=[])
+    def of_device(x: torch.Tensor) -> torch.Tensor:
+        if x.dtype is not torch.float16:
+            raise NotImplementedError("no kernel")
+        return x.clone()
+
+    with check(operations=True) as report:
+        of_device(torch.ones(3).half())
+    assert not report and "NotImplementedError: no kernel" in str(report)

@@ -2,8 +2,8 @@
 
 Start with _check.py: it intercepts functions through _shadows.py and runs each call twice.
 _rules.py lists the operators; _differences.py, _neighbors.py, _rulebooks.py and _boxes.py judge
-their results; _filters.py finds filters that reproduce a wrong result. _report.py writes the
-report, _cases.py writes operator cases.
+their results; _filters.py finds filters that reproduce a wrong result. _operations.py judges the
+operations of PyTorch. _report.py writes the report, _cases.py writes operator cases.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def check(
     *,
     operators: str | Iterable[str] | None = None,
     calls: int | Container[int] | None = None,
+    operations: bool = False,
     raise_on_failure: bool = False,
     cases: str | os.PathLike[str] | None = None,
     rtol: float | None = None,
@@ -52,9 +53,15 @@ def check(
     Args:
         model: names the calling modules in the report; without it, the report has their classes.
         operators: names of functions, such as "indice_conv", with wildcards *, ? and [...]; None:
-            all.
+            all. With operations, also names such as "softmax" or "torch.Tensor.*".
         calls: the calls to check: an integer, for the first calls of each call site; a container,
             such as a range, of the numbers of calls, counted from 0; None: all.
+        operations: also checks the operations of PyTorch that Python code calls in the block,
+            except in backward passes. Each is repeated on the CPU with the same arguments, in
+            float64 if it can be. The root mean square of its errors must not exceed what rounding
+            explains, as in `mluop_omp.replay`, nor a multiple of the error of the CPU in the same
+            element types; integers are equal, except among equal values. Random operations are
+            listed, not compared.
         raise_on_failure: raises CheckFailure at the first call with a wrong output.
         cases: a folder for operator cases: the first failure of each call site is written there,
             for `mluop_case run` and `mluop_case reduce`.
@@ -72,8 +79,8 @@ def check(
         ImportError: PyTorch is not installed.
         TypeError: model is not a torch.nn.Module; operators or cases has an invalid type.
         ValueError: calls is neither an integer of at least 0 nor a container; rtol or atol is
-            negative or not finite; at the beginning of the block: neither mmcv.ops nor
-            spconv.pytorch has been imported; operators match no function.
+            negative or not finite; without operations, at the beginning of the block: neither
+            mmcv.ops nor spconv.pytorch has been imported; operators match no function.
         RuntimeError: at the beginning of a second block.
         OSError: cases cannot be created.
 
@@ -82,4 +89,4 @@ def check(
     _requirements.require("torch")
     from mluop_omp.golden.checking._check import Check
 
-    return Check(model, operators, calls, raise_on_failure, cases, rtol, atol)
+    return Check(model, operators, calls, operations, raise_on_failure, cases, rtol, atol)

@@ -30,6 +30,7 @@ class CheckedCall:
         differences: a `Comparison` or a text for each wrong output.
         notes: what reproduces or explains the differences, or why the call is not checked.
         case: the file of the operator case, "" if none was written.
+        is_operation: whether it is an operation of PyTorch; `caller` then names the function, too.
     """
 
     number: int
@@ -41,6 +42,7 @@ class CheckedCall:
     differences: dict[str, Comparison | str] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
     case: str = ""
+    is_operation: bool = False
 
     @property
     def site(self) -> tuple[str, str, str]:
@@ -57,6 +59,14 @@ class CheckedCall:
             lines.append(f"  case: {self.case}")
         return "\n".join(lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the attributes in a form that json.dumps accepts."""
+        differences = {
+            name: each if isinstance(each, str) else each.to_dict()
+            for name, each in self.differences.items()
+        }
+        return {**vars(self), "differences": differences}
+
 
 class CheckFailure(RuntimeError):
     """A call with a wrong output.
@@ -70,7 +80,7 @@ class CheckFailure(RuntimeError):
         self.call = call
 
 
-def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int) -> str:
+def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int, notes: list[str]) -> str:
     sites: dict[tuple[str, str, str], list[CheckedCall]] = {}
     for call in calls:
         sites.setdefault(call.site, []).append(call)
@@ -78,8 +88,16 @@ def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int) -> str:
     lines = [_verdict(calls, failures), f"copied to the CPU: {_size(copied_bytes)}"]
     if own:
         lines.append(f"computed by mluop_omp itself, not checked: {counted(own, 'call')}")
-    if sites:
-        lines += ["", *_table(sites.values())]
+    lines += notes
+    # Of the operations of PyTorch, the table lists the ones that stand out.
+    right = [all(c.is_operation and c.verdict in CHECKED for c in each) for each in sites.values()]
+    if any(right):
+        count = sum(len(each) for each, is_right in zip(sites.values(), right) if is_right)
+        places = counted(sum(right), "place")
+        lines.append(f"operations of PyTorch that agree: {count}, at {places}")
+    if not all(right):
+        listed = (each for each, is_right in zip(sites.values(), right) if not is_right)
+        lines += ["", *_table(listed)]
     for of_site in sites.values():
         noted = [call for call in of_site if call.verdict == DIFFERS]
         noted += [call for call in of_site if call.verdict == UNCHECKED]

@@ -89,10 +89,12 @@ class Operation:
             number.
         aliases: whether its outputs may be in the memory of an input. Only then do the inputs
             certainly stay as they are.
+        function, args, kwargs: to repeat it.
         call: for the observers.
     """
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
         self.name, self.kind = _names(function)
         self.line = current_line()
         values = _values({**dict(enumerate(args)), **kwargs})
@@ -100,7 +102,7 @@ class Operation:
         self.inputs = {name: each for name, each in values.items() if name not in unread}
         self.aliases = self.name in _MAY_ALIAS
         self.call: Any = None
-        self._versions = [] if self.aliases else [(*e, _version(e[1])) for e in _tensors(values)]
+        self._versions = [] if self.aliases else [(*e, _version(e[1])) for e in tensors_of(values)]
 
     def results(self, result: Any) -> tuple[Any, dict[str, Tensor]]:
         """Returns the outputs, and by path the other inputs that the operation has changed.
@@ -108,23 +110,23 @@ class Operation:
         An operation without a result has the tensors as outputs that it has changed.
         """
         outputs = _values(result)
-        own = {id(each) for _, each in _tensors(outputs)}
-        written = {
-            path: each
-            for path, each, version in self._versions
-            if id(each) not in own and version is not None and _version(each) != version
-        }
-        if own:
+        seen = {_memory(each) for _, each in tensors_of(outputs)}
+        written = {}
+        for path, each, version in self._versions:
+            if version is not None and _version(each) != version and _memory(each) not in seen:
+                seen.add(_memory(each))
+                written[path] = each
+        if tensors_of(outputs):
             return outputs, written
         if not written and self.name == "__setitem__":  # A tensor of inference_mode.
-            written = dict(_tensors(self.inputs)[:1])
+            written = dict(tensors_of(self.inputs)[:1])
         values = list(written.values())
         return (values[0] if len(values) == 1 else values), {}
 
     def is_view(self, result: Any) -> bool:
         """Returns whether all outputs are in the memory of an input."""
-        memory = {_memory(each) for _, each in _tensors(self.inputs)}
-        return self.aliases and all(_memory(each) in memory for _, each in _tensors(result))
+        memory = {_memory(each) for _, each in tensors_of(self.inputs)}
+        return self.aliases and all(_memory(each) in memory for _, each in tensors_of(result))
 
 
 class Operations(TorchFunctionMode):
@@ -139,19 +141,19 @@ class Operations(TorchFunctionMode):
     ) -> None:
         super().__init__()
         self._before, self._after = before, after
-        # The threads that enter() has entered; a block enters its own thread.
-        self._entered: set[int] = set()
+        # For each thread that enter() has entered, for what.
+        self._entered: dict[int, Any] = {}
 
-    def enter(self) -> None:
-        """Enters the thread of a call, unless it is entered."""
+    def enter(self, owner: Any) -> None:
+        """Enters the running thread, unless it is entered; owner: a call or block in it."""
         if all(each is not self for each in _get_current_function_mode_stack()):
-            self._entered.add(threading.get_ident())
+            self._entered[threading.get_ident()] = owner
             self.__enter__()
 
-    def leave(self) -> None:
-        """Leaves the thread of a call, if enter() has entered it."""
-        if threading.get_ident() in self._entered:
-            self._entered.discard(threading.get_ident())
+    def leave(self, owner: Any) -> None:
+        """Leaves the running thread, if it was entered for this owner."""
+        if self._entered.get(threading.get_ident()) is owner:
+            del self._entered[threading.get_ident()]
             self.__exit__(None, None, None)
 
     def __torch_function__(
@@ -173,6 +175,11 @@ class Operations(TorchFunctionMode):
         if operation is not None and operation.call is not None and not operation.is_view(result):
             self._after(operation, result)
         return result
+
+
+def is_backward() -> bool:
+    """Returns whether a backward pass is running, where torch.utils.checkpoint repeats calls."""
+    return torch._C._current_graph_task_id() != -1
 
 
 @contextlib.contextmanager
@@ -235,7 +242,9 @@ def _opened(function: Any) -> Any:
 def _is_traced(*arguments: Any) -> bool:
     """Returns whether a transformation or a compiler runs the operation, so it has no values."""
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-    return torch.compiler.is_compiling() or any(wrapped(t) for _, t in _tensors(_values(arguments)))
+    return torch.compiler.is_compiling() or any(
+        wrapped(t) for _, t in tensors_of(_values(arguments))
+    )
 
 
 def _values(value: Any) -> Any:
@@ -250,7 +259,8 @@ def _values(value: Any) -> Any:
     return value if is_known else None
 
 
-def _tensors(value: Any) -> list[tuple[str, Tensor]]:
+def tensors_of(value: Any) -> list[tuple[str, Tensor]]:
+    """Returns the tensors in a value with their paths, without sparse ones."""
     return [(path, each) for path, each in leaves(value) if isinstance(each, Tensor)]
 
 

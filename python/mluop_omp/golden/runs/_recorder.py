@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from mluop_omp.golden._text import module_label
 from mluop_omp.golden.comparison import SparseSites
 from mluop_omp.golden.runs._changes import Watched
-from mluop_omp.golden.runs._operations import Operation, Operations
+from mluop_omp.golden.runs._operations import Operation, Operations, is_backward
 from mluop_omp.golden.runs._sources import described, leaves
 from mluop_omp.golden.runs._state import RecordedState
 from mluop_omp.golden.runs._writer import RunWriter, Sites
@@ -145,7 +145,7 @@ class Recorder:
 
     @_hook
     def _before(self, name: str, module: nn.Module, args: tuple, kwargs: dict) -> None:
-        if _is_recomputation():
+        if is_backward():
             return
         kind = class_name(type(module))
         call: Entry = {"module": name, "call": self._counts[name], "class": kind}
@@ -160,11 +160,11 @@ class Recorder:
         inputs = self._record(call, "input", {**dict(enumerate(args)), **kwargs})
         self._begun[threading.get_ident()].append(_Begun(module, call, inputs))
         if self._operations is not None:
-            self._operations.enter()
+            self._operations.enter(module)
 
     @_hook
     def _after(self, name: str, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> None:
-        if _is_recomputation():
+        if is_backward():
             return
         begun = self._begun[threading.get_ident()]
         # Drops calls that ended by an exception which the model handled; they have no output.
@@ -173,17 +173,17 @@ class Recorder:
         if not begun:
             return  # begun before the recording
         _, call, inputs = begun[-1]
+        if self._operations is not None:
+            self._operations.leave(module)
         self._record(call, "output", output)
         self._record_written(call, inputs)
         self._writer.line("calls", call)
         begun.pop()
-        if self._operations is not None and not begun:
-            self._operations.leave()
 
     @_hook
     def _begins(self, operation: Operation) -> None:
         begun = self._begun[threading.get_ident()]
-        if _is_recomputation() or not (begun or self._modules.fullmatch("")):
+        if is_backward() or not (begun or self._modules.fullmatch("")):
             return
         name = f"{begun[-1][1]['module'] if begun else ''}::{operation.name}"
         operation.call = {"module": name, "call": self._counts[name]}
@@ -335,8 +335,3 @@ def differentiate(model: nn.Module, inputs: Any, outputs: Any) -> None:
 
 def _variables(value: Any) -> list[Tensor]:
     return [each for _, leaf in leaves(value) if (each := _variable(leaf)) is not None]
-
-
-def _is_recomputation() -> bool:
-    """Returns whether a backward pass is running, where torch.utils.checkpoint repeats calls."""
-    return torch._C._current_graph_task_id() != -1
