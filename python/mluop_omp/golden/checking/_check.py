@@ -311,7 +311,7 @@ def _arguments(operation: Operation, copies: Copies) -> _operations.Arguments:
 
 
 def _threads_of_modules(operations: Operations) -> Iterator[Any]:
-    """Observes the threads in which modules are called, such as those of DataParallel."""
+    """Observes the threads in which modules are called: DataParallel starts some."""
     yield register_module_forward_pre_hook(lambda module, _: operations.enter(module))
     yield register_module_forward_hook(
         lambda module, *_: operations.leave(module), always_call=True

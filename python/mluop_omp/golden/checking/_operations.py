@@ -265,11 +265,10 @@ def _mapped(value: Any, convert: Callable[[Tensor], Tensor]) -> Any:
 def _error(found: Tensor, expected: Tensor) -> Error:
     """Returns the error of an output, against the expected one in its type."""
     rounded = expected.to(found.dtype)
-    is_complex = found.is_complex()
-    wide = torch.complex128 if is_complex else torch.float64
-    arrays = (each.to(wide).resolve_conj().numpy() for each in (found, rounded))
+    wide = torch.complex128 if found.is_complex() else torch.float64
+    e, b = (each.to(wide).resolve_conj().numpy() for each in (found, rounded))
     with np.errstate(invalid="ignore"):
-        return error_of(*arrays, str(found.dtype).partition(".")[2])
+        return error_of(e, b, str(found.dtype).partition(".")[2])
 
 
 def _is_short(tensor: Tensor) -> bool:

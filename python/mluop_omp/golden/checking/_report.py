@@ -89,7 +89,7 @@ def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int, notes: li
     if own:
         lines.append(f"computed by mluop_omp itself, not checked: {counted(own, 'call')}")
     lines += notes
-    # Of the operations of PyTorch, the table lists the ones that stand out.
+    # The table leaves out operations of PyTorch that agree: a network has hundreds.
     right = [all(c.is_operation and c.verdict in CHECKED for c in each) for each in sites.values()]
     if any(right):
         count = sum(len(each) for each, is_right in zip(sites.values(), right) if is_right)
