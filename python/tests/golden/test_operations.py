@@ -420,3 +420,85 @@ def test_operations_that_the_cpu_lacks_are_not_checked():
     with check(operations=True) as report:
         of_device(torch.ones(3).half())
     assert not report and "NotImplementedError: no kernel" in str(report)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.act, self.shared = nn.ReLU(inplace=True), nn.Conv2d(8, 8, 1)
+
+    def forward(self, x):
+        x = self.act(self.norm(self.conv(x)))
+        return self.shared(self.shared(x))
+
+
+class Exported(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block, self.last = Block(), nn.Sequential(nn.Dropout(), nn.Conv2d(8, 4, 1))
+
+    def forward(self, x, *, shift):
+        return {"y": self.last(self.block(x).exp() + shift)}
+
+
+def exported(strict=False):
+    torch.manual_seed(4)
+    model, inputs = Exported().eval(), {"x": torch.randn(1, 3, 8, 8), "shift": torch.ones(1)}
+    program = torch.export.export(model, (), inputs, strict=strict)
+    return model, inputs, program.module()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("operations", [False, True])
+def test_an_exported_graph_has_the_calls_of_the_model(strict, operations):
+    model, inputs, graph = exported(strict)
+    with torch.no_grad():
+        outputs = record(graph, inputs, "graph.npz", operations=operations)
+        expected = record(model, inputs, "model.npz", operations=operations)
+        after = graph(**inputs)
+    assert torch.equal(outputs["y"], expected["y"]) and torch.equal(after["y"], expected["y"])
+    assert "forward" not in vars(graph)
+    runs = Run("graph.npz"), Run("model.npz")
+    calls = [[(call.module, call.number) for call in run.calls] for run in runs]
+    if (
+        operations
+    ):  # Operations that Python code calls have other names, such as exp and exp.default.
+        assert ("block.conv::conv2d", 0) in calls[0] and ("::exp", 0) in calls[0]
+    else:
+        assert calls[0] == calls[1]
+        kinds = [{call.module: call.kind for call in run.calls} for run in runs]
+        assert all(kinds[0][name] == kinds[1][name] for name in kinds[1] if name)
+    result = compare_runs(*runs)
+    assert not result.differences and result.compared > 8
+
+
+def test_a_wrong_node_of_an_exported_graph_is_named():
+    model, inputs, graph = exported()
+    with torch.no_grad():
+        record(model, inputs, "model.npz")
+        for node in graph.graph.nodes:
+            if node.name == "conv2d_2":  # the second call of block.shared
+                node.args = (node.args[0], node.args[1])
+        graph.recompile()
+        record(graph, inputs, "graph.npz", operations=True)
+    result = compare_runs("graph.npz", "model.npz")
+    assert result.first is not None and result.first.label == "block.shared (Conv2d), call 1"
+    with Run("graph.npz") as run:
+        lines = {call.module: call.line for call in run.calls}
+        assert lines["::exp"] == f"test_operations.py:{line_of('self.block(x).exp()')} in forward"
+        assert lines["block.conv::conv2d"].endswith(" in forward")
+    record(graph, inputs, "part.npz", modules="block.*")
+    assert set(names(Run("part.npz"))) == {
+        *("block", "block.conv", "block.norm", "block.act", "block.shared")
+    }
+
+
+def test_a_compiled_model_is_recorded_eagerly():
+    model = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+    model.compile(backend="eager")
+    with pytest.raises(ValueError, match="set_stance"):
+        record(model, torch.ones(2, 3), "run.npz")
+    with torch.compiler.set_stance("force_eager"):
+        record(model, torch.ones(2, 3), "run.npz", operations=True)
+    assert names(Run("run.npz")) == ["0::linear", "0", "1::relu", "1", ""]

@@ -20,6 +20,7 @@ import functools
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Callable
@@ -46,8 +47,27 @@ _LEFT_OUT = frozenset(
         *("__reduce_ex__", "__setstate__", "size", "stride", "dim", "ndimension", "numel"),
         *("nelement", "element_size", "storage_offset", "data_ptr", "storage", "untyped_storage"),
         *("get_device", "is_contiguous", "is_floating_point", "is_complex", "is_signed"),
-        *("is_inference", "is_pinned", "is_set_to", "is_same_size", "is_shared", "is_nonzero"),
-        *("result_type", "can_cast", "item", "tolist", "numpy", "equal", "allclose", "backward"),
+        *(
+            "is_inference",
+            "is_pinned",
+            "is_set_to",
+            "is_same_size",
+            "is_shared",
+            "is_nonzero",
+            "is_neg",
+        ),
+        *(
+            "_set_grad_enabled",
+            "promote_types",
+            "result_type",
+            "can_cast",
+            "item",
+            "tolist",
+            "numpy",
+            "equal",
+            "allclose",
+            "backward",
+        ),
         *("grad", "register_hook", "retain_grad", "requires_grad_", "share_memory_"),
         *("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty"),
         *("new_empty_strided", "new", "resize_", "resize_as_"),
@@ -175,6 +195,28 @@ class Operations(TorchFunctionMode):
         if operation is not None and operation.call is not None and not operation.is_view(result):
             self._after(operation, result)
         return result
+
+
+class Unchanged:
+    """Remembers what belongs to tensors until they change."""
+
+    def __init__(self) -> None:
+        self._of_tensor: dict[int, tuple[weakref.ref[Tensor], int, Any]] = {}
+
+    def add(self, tensor: Any, what: Any) -> None:
+        version = _version(tensor) if isinstance(tensor, Tensor) else None
+        if version is not None:
+            forget = functools.partial(self._forget, id(tensor))
+            self._of_tensor[id(tensor)] = weakref.ref(tensor, forget), version, what
+
+    def get(self, tensor: Any) -> Any:
+        """Returns None if the tensor is unknown or has changed."""
+        known, version, what = self._of_tensor.get(id(tensor), (lambda: None, 0, None))
+        return what if known() is tensor and _version(tensor) == version else None
+
+    def _forget(self, key: int, reference: Any) -> None:
+        if self._of_tensor.get(key, (None,))[0] is reference:
+            del self._of_tensor[key]
 
 
 def is_backward() -> bool:

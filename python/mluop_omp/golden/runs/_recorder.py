@@ -14,11 +14,14 @@ from typing import Any, Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch._dynamo import eval_frame
 
 from mluop_omp.golden._text import module_label
 from mluop_omp.golden.comparison import SparseSites
 from mluop_omp.golden.runs._changes import Watched
-from mluop_omp.golden.runs._operations import Operation, Operations, is_backward
+from mluop_omp.golden.runs._exported import Seen, is_exported
+from mluop_omp.golden.runs._names import contains
+from mluop_omp.golden.runs._operations import Operation, Operations, Unchanged, is_backward
 from mluop_omp.golden.runs._sources import described, leaves
 from mluop_omp.golden.runs._state import RecordedState
 from mluop_omp.golden.runs._writer import RunWriter, Sites
@@ -69,7 +72,7 @@ class Recorder:
         self.ended: BaseException | None = None
         # The exception of a hook that ended the recording.
         self._failure: BaseException | None = None
-        self._modules = re.compile("")
+        self._modules, self._written = re.compile(""), Unchanged()
         self._lock = threading.RLock()
         self._handles: list[Any] = []
         self._counts: collections.Counter[Any] = collections.Counter()
@@ -128,13 +131,19 @@ class Recorder:
         self._writer.end(" ".join(reason.split()))
 
     def _install(self, model: nn.Module, modules: re.Pattern[str]) -> None:
+        graphs = {name: each for name, each in model.named_modules() if is_exported(each)}
         for name, module in model.named_modules():
             if modules.fullmatch(name) is None or isinstance(module, _WITHOUT_HOOKS):
+                continue
+            if any(contains(graph, name) for graph in graphs):  # Holds parameters of a graph.
                 continue
             before = functools.partial(self._before, name)
             after = functools.partial(self._after, name)
             self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
             self._handles.append(module.register_forward_hook(after, with_kwargs=True))
+        for name, graph in graphs.items():
+            hooks = (self._within(each, name, modules) for each in (self._before, self._after))
+            self._handles.append(Seen(graph, *hooks))
         if not self._handles:
             raise ValueError(
                 f"modules is {modules.pattern!r}, which matches no module that can be "
@@ -142,6 +151,17 @@ class Recorder:
             )
         for name, parameter in model.named_parameters():
             self._observe(parameter, {"parameter": name}, f"{name}.gradient", None)
+
+    @staticmethod
+    def _within(hook: Callable[..., None], graph: str, modules: re.Pattern[str]) -> Any:
+        """Returns a hook for the calls in an exported graph."""
+
+        def of_graph(name: str, *arguments: Any) -> None:
+            whole = f"{graph}.{name}" if graph else name
+            if modules.fullmatch(whole):
+                hook(whole, *arguments)
+
+        return of_graph
 
     @_hook
     def _before(self, name: str, module: nn.Module, args: tuple, kwargs: dict) -> None:
@@ -234,10 +254,17 @@ class Recorder:
             parts = (call["module"], str(call["call"]), role, path)
             label = ".".join(part for part in parts if part)
             known = self._known_sites(leaf)
-            value = leaf if known is None else known
-            entry, sites = self._writer.add(label, value)
+            # Operations read the outputs of others.
+            of_operation = role == "input" and "line" in call and known is None
+            if of_operation and (earlier := self._written.get(leaf)) is not None:
+                entries[path] = {"path": path, **earlier}
+                continue
+            source = leaf if known is None else known
+            entry, sites = self._writer.add(label, source)
             if role == "input" and "line" not in call:
-                recorded[path] = Watched(value)
+                recorded[path] = Watched(source)
+            if known is None and self._operations is not None:
+                self._written.add(leaf, entry)
             entries[path] = {"path": path, **entry}
             if known is not None and sites is not None:
                 entries[path]["inferred"] = True
@@ -308,14 +335,17 @@ def _variable(leaf: Any) -> Tensor | None:
 
 
 def require_eager(model: nn.Module) -> None:
-    """Raises ValueError if a module is compiled: torch.compile bypasses hooks."""
+    """Raises ValueError if a module runs compiled: torch.compile bypasses hooks."""
+    if eval_frame._stance.stance == "force_eager":
+        return
     for name, module in model.named_modules():
         is_wrapper = type(module).__module__.startswith("torch._dynamo")
         if is_wrapper or getattr(module, "_compiled_call_impl", None) is not None:
             which = f"module {name!r}" if name else "model"
             raise ValueError(
                 f"{which} is compiled by torch.compile, which bypasses hooks: record the model "
-                "before it is compiled, or its _orig_mod"
+                "before it is compiled, or its _orig_mod, or use a block of "
+                "torch.compiler.set_stance('force_eager')"
             )
 
 
