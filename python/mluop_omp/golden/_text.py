@@ -31,7 +31,8 @@ def labeled(label: str, report: object) -> list[str]:
 
 
 def name_of(module: str) -> str:
-    return module or "(model)"
+    """Returns the name of a module, or of an operation in one, in a text."""
+    return f"(model){module}" if not module or module.startswith("::") else module
 
 
 def path_of(role: str, path: str) -> str:
@@ -52,10 +53,11 @@ def module_label(name: str, kind: str) -> str:
 
 def call_label(name: str, kind: str, line: str) -> str:
     """Returns the label of a recorded call: of a module, or of an operation that a line calls."""
-    if not line:
-        return module_label(name, kind.rpartition(".")[2])
-    module, _, operation = name.rpartition("::")
-    return f"{name_of(module)}::{operation} ({kind}), at {line}"
+    return (
+        f"{module_label(name, kind)}, at {line}"
+        if line
+        else module_label(name, kind.rpartition(".")[2])
+    )
 
 
 def table(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:

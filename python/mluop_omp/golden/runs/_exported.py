@@ -22,7 +22,7 @@ from mluop_omp.golden.runs._operations import called_at, place
 
 _FRAME = re.compile(r'File "(.+)", line (\d+), in (\S+)')
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
-# Nodes that are no part of a module: arguments, parameters and checks of arguments.
+# Operations of nodes; other nodes are arguments, parameters and checks of arguments.
 _RUNS = ("call_function", "call_method")
 
 
