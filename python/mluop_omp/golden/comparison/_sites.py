@@ -14,7 +14,7 @@ from mluop_omp.golden.comparison._values import Sparse, Tensor
 
 _INT64_MAX = 2**63 - 1
 # Fewer wrong sites may share a coordinate by chance.
-_MIN_LOCATED = 8
+_MIN_LOCATED, _MAX_CHANCE = 8, 1e-3
 # Elements that are searched at a time.
 _BLOCK = 1 << 22
 
@@ -185,7 +185,10 @@ def location(indices: np.ndarray, is_wrong: np.ndarray) -> list[str]:
         return []
     for position, (column, of_all) in enumerate(zip(wrong.T, indices.T)):
         low, high = int(column.min()), int(column.max())
-        if 2 * (high - low + 1) <= int(of_all.max()) - int(of_all.min()) + 1:
+        share = np.count_nonzero((of_all >= low) & (of_all <= high)) / len(of_all)
+        # How likely the wrong sites lie in a range of this share of all sites by chance.
+        chance = len(wrong) * share ** (len(wrong) - 1)
+        if 2 * share <= 1 and chance <= _MAX_CHANCE:
             values = f"{low}" if low == high else f"{low} to {high}"
             parts.append(f"{values} in column {position}")
     if not parts:

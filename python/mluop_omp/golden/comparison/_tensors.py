@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
 
 import numpy as np
 
@@ -15,15 +15,18 @@ from mluop_omp.golden.comparison import (
     _patterns,
     _shapes,
     _sites,
+    _statements,
 )
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import SiteMapping, SiteReport, WrongElement
 from mluop_omp.golden.comparison._errors import Measure
 from mluop_omp.golden.comparison._result import Comparison
+from mluop_omp.golden.comparison._statements import LEFT
 from mluop_omp.golden.comparison._values import Sparse, Tensor
 
 # Coordinates listed in a report for each kind of site.
 _EXAMPLES = 8
+_Finder = Callable[[Tensor, Tensor, float, float], list[str]]
 
 
 def compare_tensors(
@@ -36,12 +39,19 @@ def compare_tensors(
     result = _elements(found, expected, options, options.axes)
     if result.equal:
         return result
-    notes = [
-        note
-        for find in (_patterns.equal_sets, _patterns.filter_layouts, _patterns.channel_fit)
-        for note in find(found, expected, result.rtol, result.atol)
-    ]
-    return dataclasses.replace(result, notes=tuple(notes))
+    finders = (_patterns.equal_sets, _patterns.filter_layouts, _patterns.channel_fit)
+    return _stated(result, found, expected, finders)
+
+
+def _stated(
+    result: Comparison, found: Tensor, expected: Tensor, finders: Iterable[_Finder]
+) -> Comparison:
+    """Returns the comparison of dense tensors with the statements that explain its errors."""
+    errors = _statements.Errors(found, expected, result)
+    pattern = _statements.supported(errors)
+    notes = [note for find in finders for note in find(found, expected, result.rtol, result.atol)]
+    notes = notes or _statements.under_noise(errors, pattern)
+    return dataclasses.replace(result, pattern=pattern, notes=tuple(notes))
 
 
 def _elements(
@@ -101,7 +111,8 @@ def _compare_sparse(
             notes.append("values are compared at common sites only")
         errors, _ = Measure.of(result).row_errors(match.found, match.expected)
         notes += _sites.location(match.sites, errors > 0)
-        notes += _patterns.channel_fit(match.found, match.expected, result.rtol, result.atol)
+        result = _stated(result, match.found, match.expected, (_patterns.channel_fit,))
+        notes += result.notes
     return dataclasses.replace(
         result,
         equal=result.equal and sites.equal,
@@ -145,7 +156,11 @@ def _elsewhere(dense: Tensor, sites: np.ndarray) -> tuple[int, list[list[int]]]:
 
 
 def _mapping(found: Sparse, expected: Sparse, common: int, options: Options) -> SiteMapping | None:
-    """Returns a mapping by which more sites match, and at least half, if fewer do without it."""
+    """Returns a mapping by which at least half of the sites match, if fewer do without it.
+
+    Where any mapping matches many sites, as of a tensor that is nearly dense, it matches nearly
+    all, or several times as many as without it.
+    """
     fewest = min(len(found.indices), len(expected.indices))
     if 2 * common >= fewest:
         return None
@@ -155,7 +170,8 @@ def _mapping(found: Sparse, expected: Sparse, common: int, options: Options) -> 
     mapped = dataclasses.replace(found, indices=_mappings.apply(mapping, found.indices))
     match = _sites.match(mapped, expected)
     matches = len(match.rows)
-    if 2 * matches < fewest or matches <= common:
+    left = (fewest - matches) / (fewest - common)
+    if 2 * matches < fewest or (left > LEFT and LEFT * matches < common):
         return None
     wrong = _engine.count_wrong(match.found, match.expected, options)
     return dataclasses.replace(mapping, matches=matches, wrong=wrong)

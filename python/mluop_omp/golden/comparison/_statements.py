@@ -1,0 +1,402 @@
+"""Which statements about wrong elements hold against rounding errors, and which hold despite them.
+
+A statement explains errors if it leaves at most `LEFT` of them. The library states patterns that
+all wrong elements have; near the tolerance, a few wrong elements have one by chance: `supported`
+drops these. Where rounding errors above the tolerance hide a pattern from the library,
+`under_noise` finds what leaves rounding errors only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from mluop_omp.golden._numbers import root_mean_square
+from mluop_omp.golden._text import listed
+from mluop_omp.golden.comparison._data import Outcome
+from mluop_omp.golden.comparison._errors import Measure, blocks
+from mluop_omp.golden.comparison._patterns import least_squares_line
+from mluop_omp.golden.comparison._values import Tensor
+from mluop_omp.golden.filters import matching_layouts
+
+# What is left of errors that a statement explains, at most.
+LEFT = 0.25
+# Largest tensors, and most indices of a dimension, that are rearranged to explain errors.
+_MAX_ELEMENTS, _MAX_INDICES = 1 << 24, 512
+# Most elements that refute a rearrangement first.
+_SAMPLE = 4096
+_MAX_RANK, _MAX_FILTERS = 5, 1 << 20
+# Fewer elements at an index may have large errors by chance; most indices whose errors stand out.
+_MIN_ELEMENTS, _MAX_OUTSTANDING = 16, 8
+# The least relative error of rearranged values: more than a few roundings to bfloat16.
+_LEAST_MOVED = 2.0**-5
+# Most wrong elements that are a few.
+_FEW = 16
+
+_Moved = Iterator[tuple[str, np.ndarray, np.ndarray]]
+
+
+@dataclasses.dataclass
+class _Sums:
+    """Sums over elements: of squared errors and of squared expected values, and wrong elements."""
+
+    errors: np.ndarray
+    squares: np.ndarray
+    wrong: np.ndarray
+
+    def relative(self, at: np.ndarray) -> float:
+        """Returns the relative error of the indices."""
+        return _relative(float(self.errors[at].sum()), float(self.squares[at].sum()))
+
+
+@dataclasses.dataclass(frozen=True)
+class _OfWrong:
+    """Norms over wrong elements: of errors, and of what a factor leaves of them.
+
+    excess: the root mean square of errors in multiples of the tolerance. factor: the factor of
+    expected that leaves least.
+    """
+
+    error: float
+    left: float
+    excess: float
+    factor: float
+
+
+class Errors:
+    """The errors of two dense tensors of one shape, computed when they are asked for."""
+
+    def __init__(self, found: Tensor, expected: Tensor, comparison: Outcome) -> None:
+        self.found, self.expected, self.comparison = found, expected, comparison
+
+    @functools.cached_property
+    def along(self) -> list[_Sums]:
+        """The sums at each index of each dimension."""
+        extents = self.found.shape
+        sums = [_Sums(np.zeros(n), np.zeros(n), np.zeros(n, np.int64)) for n in extents]
+        for block, e, b, tolerance in self._blocks():
+            parts = _squared_errors(e, b), _squares(b), _excess(e, b, tolerance) > 1
+            for dim, each in enumerate(sums):
+                others = tuple(d for d in range(len(extents)) if d != dim)
+                for total, part in zip((each.errors, each.squares, each.wrong), parts):
+                    total[block[dim]] += part.sum(axis=others)
+        return sums
+
+    def of_wrong(self, factor: float = 1) -> _OfWrong:
+        """factor: of expected, to leave less of the errors."""
+        error = left = excess = products = squares = 0.0
+        count = 0
+        for _, e, b, tolerance in self._blocks():
+            ratio = _excess(e, b, tolerance)
+            wrong = ratio > 1
+            e, b, ratio = e[wrong], b[wrong], ratio[wrong]
+            count += len(e)
+            error += _squared_errors(e, b).sum()
+            left += _squared_errors(e, factor * b).sum()
+            excess += (ratio**2).sum()
+            products, squares = products + (e * b).sum(), squares + (b * b).sum()
+        factor = products / squares if squares else 1.0
+        return _OfWrong(
+            math.sqrt(error), math.sqrt(left), math.sqrt(excess / max(count, 1)), factor
+        )
+
+    def split(self, box: tuple[slice, ...]) -> tuple[float, float]:
+        """Returns the relative errors within a box and outside of it."""
+        inner = Errors(self.found[box], self.expected[box], self.comparison).along[0]
+        whole = self.along[0]
+        outer = (
+            max(float(getattr(whole, name).sum() - getattr(inner, name).sum()), 0.0)
+            for name in ("errors", "squares")
+        )
+        inside = _relative(float(inner.errors.sum()), float(inner.squares.sum()))
+        return inside, _relative(*outer)
+
+    def _blocks(self) -> Iterator[tuple[tuple[slice, ...], np.ndarray, np.ndarray, np.ndarray]]:
+        measure = Measure.of(self.comparison)
+        for block in blocks(self.found.shape):
+            e, b = (_floats(each[block]) for each in (self.found, self.expected))
+            yield block, e, b, measure.atol + measure.rtol * np.abs(b)
+
+
+def _relative(errors: float, squares: float) -> float:
+    return math.sqrt(errors / squares) if squares else math.inf if errors else 0.0
+
+
+def _floats(tensor: Tensor) -> np.ndarray:
+    return np.asarray(tensor.numbers(), np.float64)
+
+
+def _squared_errors(e: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where((e == b) | (np.isnan(e) & np.isnan(b)), 0.0, (e - b) ** 2)
+
+
+def _squares(b: np.ndarray) -> np.ndarray:
+    return np.square(np.where(np.isfinite(b), b, 0.0))
+
+
+def _excess(e: np.ndarray, b: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
+    return np.nan_to_num(np.abs(e - b) / tolerance, nan=0.0, posinf=math.inf)
+
+
+def _can_be_rounding(errors: Errors) -> bool:
+    """Whether wrong elements may be rounding errors: finite numbers outside a tolerance."""
+    comparison = errors.comparison
+    return (
+        not errors.found.is_integer()
+        and not errors.expected.is_integer()
+        and len(errors.found.shape) > 0
+        and not Measure.of(comparison).bits
+        and comparison.atol > 0
+        and comparison.figures["wrong"] > 0
+        and comparison.figures["special_mismatches"] == 0
+        and math.isfinite(comparison.figures["rms"])
+    )
+
+
+def _are_flags(errors: Errors) -> bool:
+    """Whether both hold two consecutive integers only: all that differ are off by 1."""
+    arrays = errors.found.array, errors.expected.array
+    low, high = min(int(each.min()) for each in arrays), max(int(each.max()) for each in arrays)
+    return high - low <= 1
+
+
+def supported(errors: Errors) -> str:
+    """Returns the parts of the pattern that explain the errors."""
+    pattern = errors.comparison.pattern
+    if pattern.endswith("; each is off by 1") and _are_flags(errors):
+        return pattern.rpartition("; ")[0]
+    if not _can_be_rounding(errors):
+        return pattern
+    with np.errstate(all="ignore"):
+        if re.match(r"transposed: |(all )?\d+ .*are (permuted: |reversed$|rotated by )", pattern):
+            # The library has verified that the order leaves at most the tolerance.
+            return pattern if errors.of_wrong().excess * LEFT >= 1 else _scattered(errors)
+        place, _, trait = pattern.partition("; ")
+        if not _is_concentrated(errors, place):
+            place = _scattered(errors)
+        trait = _trait(errors, trait)
+        return f"{place}; {trait}" if trait else place
+
+
+def _scattered(errors: Errors) -> str:
+    """Returns what the library states about wrong elements in no pattern."""
+    wrong, elements = (errors.comparison.figures[name] for name in ("wrong", "elements"))
+    if wrong <= _FEW:
+        return "one element" if wrong == 1 else f"a few elements: {wrong}"
+    return f"scattered: {100 * wrong / elements:.2g} % of all elements, in no pattern"
+
+
+def _trait(errors: Errors, trait: str) -> str:
+    """Returns what wrong elements have in common, "" if rounding can cause it."""
+    scaled = re.fullmatch(r"each is (\S+) times what is expected", trait)
+    if scaled:
+        of_wrong = errors.of_wrong(float(scaled[1]))
+        is_few = errors.comparison.figures["wrong"] <= _FEW and of_wrong.excess * LEFT < 1
+        if is_few or of_wrong.left > LEFT * of_wrong.error:
+            return ""
+        # The library states the ratio of one element, which is rounded to the type of found.
+        is_short = errors.found.dtype in ("float16", "bfloat16")
+        return f"each is about {of_wrong.factor:.4g} times what is expected" if is_short else trait
+    # Rounding makes a small number 0, too.
+    is_real = trait != "each is 0" or errors.of_wrong().excess * LEFT >= 1
+    return trait if is_real else ""
+
+
+def _is_concentrated(errors: Errors, place: str) -> bool:
+    """Whether errors outside a place are small against the ones within, relative to expected."""
+    shape = errors.found.shape
+    box = re.match(r"a tile: \[([\d:, ]+)\]", place)
+    dims = [int(dim) for dim in re.findall(r"\(dim (\d+)\)", place)]
+    if len(shape) > 8:
+        # The library merges dimensions.
+        return True
+    if box:
+        # A dimension of extent 1 is stated as its index.
+        ranges = (each.split(":") for each in box[1].split(", "))
+        inside, outside = errors.split(tuple(slice(int(r[0]), int(r[-1]) or 1) for r in ranges))
+    elif place.startswith("a border: "):
+        interior = (slice(1, -1) if dim in dims else slice(None) for dim in range(len(shape)))
+        outside, inside = errors.split(tuple(interior))
+    elif len(dims) == 1:
+        sums = errors.along[dims[0]]
+        is_hit = sums.wrong > 0
+        inside, outside = sums.relative(is_hit), sums.relative(~is_hit)
+    else:
+        return True
+    return outside <= LEFT * inside
+
+
+def under_noise(errors: Errors, pattern: str) -> list[str]:
+    """Returns what explains errors up to rounding, where the pattern does not say it.
+
+    At most one of: another order of dimensions, of filters or of indices; a factor; indices of a
+    dimension whose errors stand out; a line for each channel.
+    """
+    says_nothing = pattern.startswith(("everything", "scattered")) and "; " not in pattern
+    if not says_nothing or not _can_be_rounding(errors):
+        return []
+    with np.errstate(all="ignore"):
+        for find in (_factor, _rearranged, _outstanding, _lines):
+            if notes := list(find(errors)):
+                return notes
+    return []
+
+
+def _factor(errors: Errors) -> Iterator[str]:
+    figures = errors.comparison.figures
+    # The residual is relative to found; the ratio of magnitudes makes it relative to expected.
+    left = figures["factor_residual"] * figures["factor"] / figures["cosine"]
+    if left <= LEFT * figures["diff2"]:
+        yield f"found is about {figures['factor']:.4g} * expected: {_falls(errors, left)}"
+
+
+def _falls(errors: Errors, left: float) -> str:
+    return f"diff2 falls from {errors.comparison.figures['diff2']:.3g} to {left:.3g}"
+
+
+def _rearranged(errors: Errors) -> Iterator[str]:
+    """Orders of dimensions, of filters, and of the indices of a dimension."""
+    diff2, size = errors.comparison.figures["diff2"], errors.found.array.size
+    if not 1 < size <= _MAX_ELEMENTS or diff2 < _LEAST_MOVED:
+        return
+    e, b = _floats(errors.found), _floats(errors.expected)
+    for text, e_moved, b_moved in itertools.chain(
+        _transposed(e, b), _permuted(e, b), _filters(e, b)
+    ):
+        left = _diff2(e_moved, b_moved)
+        if left <= LEFT * diff2:
+            yield f"{text}: {_falls(errors, left)}"
+            return
+
+
+def _diff2(e: np.ndarray, b: np.ndarray) -> float:
+    return _relative(_squared_errors(e, b).sum(), _squares(b).sum())
+
+
+def _transposed(e: np.ndarray, b: np.ndarray) -> _Moved:
+    """Yields orders of the dimensions of one tensor, in memory, that fit a sample of the other."""
+    dims = [dim for dim, extent in enumerate(b.shape) if extent > 1]
+    if not 1 < len(dims) <= _MAX_RANK:
+        return
+    shape, strides = b.shape, [math.prod(b.shape[dim + 1 :]) for dim in range(b.ndim)]
+    sample = np.linspace(0, b.size - 1, min(b.size, _SAMPLE)).astype(np.int64)
+    e, b = e.reshape(-1), b.reshape(-1)
+    for chosen in itertools.islice(itertools.permutations(dims), 1, None):
+        extents = [shape[dim] for dim in chosen]
+        at = np.unravel_index(sample, extents)
+        some = sum(index * strides[dim] for index, dim in zip(at, chosen))
+        text = f"up to rounding, {{}} in the order {listed(chosen)}"
+        forward, backward = _diff2(e[sample], b[some]), _diff2(e[some], b[sample])
+        if min(forward, backward) < 2 * LEFT:
+            places = np.arange(b.size).reshape([shape[dim] for dim in dims])
+            places = places.transpose([dims.index(dim) for dim in chosen]).reshape(-1)
+            if forward < 2 * LEFT:
+                yield text.format("found has the dims of expected"), e, b[places]
+            if backward < 2 * LEFT:
+                yield text.format("expected has the dims of found"), e[places], b
+
+
+def _filters(e: np.ndarray, b: np.ndarray) -> _Moved:
+    """Yields the layout of filters that fits, with errors of a few roundings to bfloat16."""
+    if 2 < b.ndim <= 6 and b.size <= _MAX_FILTERS:
+        for match in matching_layouts(e, b, 2.0**-6, 2.0**-6 * root_mean_square(b)):
+            if match.source != match.target or match.reversed:
+                yield f"as filters, up to rounding, {match}", match.convert(e), b
+
+
+def _permuted(e: np.ndarray, b: np.ndarray) -> _Moved:
+    """Yields the order of the indices of a dimension in which each is nearest to one of found."""
+    for dim, extent in enumerate(b.shape):
+        if not 1 < extent <= _MAX_INDICES or b.size < _MIN_ELEMENTS * extent:
+            continue
+        rows = [np.moveaxis(each, dim, 0).reshape(extent, -1) for each in (e, b)]
+        width = rows[0].shape[1]
+        columns = np.linspace(0, width - 1, min(width, _SAMPLE)).astype(np.int64)
+        some_e, some_b = (each[:, columns] for each in rows)
+        # Squared distances, without the squares of found.
+        nearest = ((some_b**2).sum(axis=1) - 2 * some_e @ some_b.T).argmin(axis=1)
+        moved = np.flatnonzero(nearest != np.arange(extent))
+        if len(moved) and len(np.unique(nearest)) == extent:
+            text = f"up to rounding, {len(moved)} of {extent} indices of dim {dim} are "
+            yield text + _order(nearest, moved), e, np.take(b, nearest, axis=dim)
+
+
+def _order(nearest: np.ndarray, moved: np.ndarray) -> str:
+    extent = len(nearest)
+    if extent > 2 and (nearest == np.arange(extent)[::-1]).all():
+        return "reversed"
+    shift = int(-nearest[0] % extent)
+    if extent > 2 and (nearest == np.roll(np.arange(extent), shift)).all():
+        return f"rotated by {shift}"
+    return "permuted: " + listed([f"{nearest[index]} -> {index}" for index in moved])
+
+
+def _outstanding(errors: Errors) -> Iterator[str]:
+    """Indices of a dimension whose errors are large against all others, absolute and relative."""
+    for dim, sums in enumerate(errors.along):
+        extent, size = len(sums.errors), errors.found.array.size
+        if extent < 2 or size < _MIN_ELEMENTS * extent:
+            continue
+        absolute = np.sqrt(sums.errors)
+        relative = absolute / np.sqrt(np.maximum(sums.squares, np.finfo(float).tiny))
+        order = np.argsort(-relative, kind="stable")
+        for count in range(1, min(_MAX_OUTSTANDING, extent // 2) + 1):
+            chosen, others = np.sort(order[:count]), order[count:]
+            if all(
+                each[others].max() <= LEFT * each[chosen].min() for each in (absolute, relative)
+            ):
+                yield (
+                    f"errors stand out at {count} of {extent} indices of dim {dim}: "
+                    f"{listed(chosen.tolist())}; relative error {_range(relative[chosen])} there, "
+                    f"at most {relative[others].max():.3g} elsewhere"
+                    f"{_lines_at(errors, dim, chosen)}"
+                )
+                return
+
+
+def _lines_at(errors: Errors, dim: int, chosen: np.ndarray) -> str:
+    """States the lines that explain the errors of indices, "" if they are not lines."""
+    fitted = _fitted(errors, dim, chosen)
+    return "" if fitted is None else f"; there found is about {fitted[0]}"
+
+
+def _lines(errors: Errors) -> Iterator[str]:
+    """A factor and an offset of each channel, which is dimension 1 or the last one."""
+    shape = errors.found.shape
+    for dim in sorted({1, len(shape) - 1}) if len(shape) > 1 else ():
+        channels = shape[dim]
+        if 1 < channels <= _MAX_INDICES and errors.found.array.size >= _MIN_ELEMENTS * channels:
+            fitted = _fitted(errors, dim, np.arange(channels))
+            if fitted is not None:
+                text, left = fitted
+                yield f"channels (dim {dim}) of found are about {text}: {_falls(errors, left)}"
+                return
+
+
+def _fitted(errors: Errors, dim: int, indices: np.ndarray) -> tuple[str, float] | None:
+    """Returns the line of each index as a text, and what they leave relative to all of expected.
+
+    Returns None if they do not explain the errors.
+    """
+    fits, error, left = [], 0.0, 0.0
+    for index in indices:
+        at = (slice(None),) * dim + (index,)
+        e, b = _floats(errors.found[at]), _floats(errors.expected[at])
+        fits.append(least_squares_line(e, b))
+        error += _squared_errors(e, b).sum()
+        left += _squared_errors(e, fits[-1][0] * b + fits[-1][1]).sum()
+    if not left <= LEFT**2 * error:
+        return None
+    factors, offsets = np.array(fits).T
+    text = f"a * expected + b, a {_range(factors)}, b {_range(offsets)}"
+    return text, _relative(left, errors.along[dim].squares.sum())
+
+
+def _range(values: np.ndarray) -> str:
+    return " to ".join(dict.fromkeys((f"{values.min():.3g}", f"{values.max():.3g}")))
