@@ -71,6 +71,9 @@ def add_parser(commands: Any) -> None:
         type=lambda text: tuple(map(str.strip, text.split(","))),
         help="names of the dimensions in the pattern",
     )
+    parser.add_argument(
+        "--all", action="store_true", help="also print a table of all tensors with their figures"
+    )
     parser.add_argument("--dtype", help="element type of raw files, such as float32 or half")
     parser.add_argument(
         "--expected-dtype", metavar="DTYPE", help="element type of a raw EXPECTED; default: --dtype"
@@ -129,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
     with _progress.shown():
         result = _compare(arguments)
-        print_report(str(result))
+        print_report(result.text(every=arguments.all))
         if arguments.html is not None:
             result.html(arguments.html)
     write_json(arguments, result)

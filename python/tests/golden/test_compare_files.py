@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import torch
 
+from mluop_omp import compare
+
 VALUES = np.arange(24, dtype=np.float32).reshape(4, 6) / 7
 
 
@@ -279,7 +281,7 @@ def test_names_in_files_do_not_control_the_terminal(tmp_path, command):
     status, out, _ = command(tmp_path / "a.npz", tmp_path / "b.npz")
     assert status == 1 and "?[31mred: differ" in out
     status, out, _ = command(tmp_path / "a.npz", tmp_path / "c.safetensors")
-    assert status == 1 and "missing: ?" in out
+    assert status == 2 and "expected has 1: ?" in out
 
 
 def test_a_pt_file_without_pytorch(tmp_path, command, monkeypatch):
@@ -322,3 +324,62 @@ def test_the_directory_of_an_archive_is_read_once(tmp_path, command, monkeypatch
     opened.clear()
     assert command(tmp_path / "a.npz", tmp_path / "b.npz")[0] == 0
     assert len(opened) <= 4  # Both, which may be runs.
+
+
+TABLE = """\
+tensor verdict wrong elements diff1 diff2 max_absolute max_ulp cosine
+a differs, NaN or infinity 1 6 0 0 0 0 1
+b differs 1 4 0.167 0.267 1 1 0.99146
+c not compared - - - - - - -
+d missing - - - - - - -
+e extra - - - - - - -"""
+
+
+def test_a_table_of_all_tensors(tmp_path, command):
+    expected = {
+        "a": np.ones((2, 3), np.float32),
+        "b": np.arange(4),
+        "c": np.ones(2),
+        "d": np.ones(1),
+    }
+    found = {**expected, "b": np.arange(4) + (np.arange(4) > 2), "c": np.ones(3)}
+    found["a"] = np.array([[1, 1, 1], [1, np.nan, 1]], np.float32)
+    found["e"] = found.pop("d")
+    for name, arrays in (("found", found), ("expected", expected)):
+        np.savez(tmp_path / name, **arrays)
+    paths = [tmp_path / f"{name}.npz" for name in ("found", "expected")]
+    status, out, _ = command(*paths, "--all")
+    assert status == 2
+    table = out[out.index("tensor ") :].splitlines()
+    assert [" ".join(line.split()) for line in table] == TABLE.splitlines()
+    assert len({len(line) for line in table}) == 1
+    assert "tensor " not in command(*paths)[1]
+
+
+def test_names_without_a_counterpart_are_one_line(normal):
+    tensors = {f"conv{k}": np.ones(2) for k in range(45)}
+    text = str(compare({f"module.{name}": each for name, each in tensors.items()}, tensors))
+    assert text.startswith("cannot be compared: no common name; found has 45: module.conv0, ")
+    assert (
+        text.endswith("; 45 would match without the prefix 'module.' of found") and "\n" not in text
+    )
+    result = compare({"a": 1}, {"b": 1})
+    assert not result.comparable and (result.extra, result.missing) == (("a",), ("b",))
+
+
+def test_parts_that_differ_alike_are_one_line():
+    tensors = {f"conv{k}": np.random.default_rng(k).random((1, 4 + k, 6, 7)) for k in range(45)}
+    found = {name: each.transpose(0, 2, 3, 1) for name, each in tensors.items()}
+    verdict, line = str(compare({**found, "z": 1}, {**tensors, "z": 1})).splitlines()
+    assert verdict == "differ: 45 cannot be compared"
+    assert line.startswith("45 cannot be compared: conv0, conv1, ")
+    assert (
+        "; the first: shapes differ: found [1, 6, 7, 4], expected [1, 4, 6, 7]; with found" in line
+    )
+
+
+def test_patterns_are_stated_in_one_line_each():
+    b = {f"a{k}": np.random.default_rng(k).random((8, 9, 9)) for k in range(30)}
+    lines = str(compare({n: each.swapaxes(1, 2) for n, each in b.items()}, b)).splitlines()
+    assert sum("pattern: transposed: found has the dims" in line for line in lines) == 25
+    assert lines[-1] == "5 more differ; --all, or text(every=True), lists all tensors"

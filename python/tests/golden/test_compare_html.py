@@ -57,8 +57,11 @@ class Page(html.parser.HTMLParser):
         self.text.append(data.strip())
         if self.open[-1:] == ["figcaption"]:
             self.captions.append(data)
-        if self.open[-1:] == ["pre"]:
+        # The title is the first line of the report.
+        if self.open[-1:] == ["h1"]:
             self.report += data
+        if self.open[-1:] == ["pre"]:
+            self.report += "\n" * (self.tags[-1] == "pre") + data
 
 
 def page_of(result, path) -> Page:
@@ -209,7 +212,7 @@ def test_sites_from_above(tmp_path, sparse_pair):
     parts.update(missing=sites[195:200], extra=sites[200:])
     assert omitted == 0
     for batch, each in enumerate(maps):
-        assert each.axes == ("column 2 of the indices", "column 3 of the indices")
+        assert each.axes == ("column 2", "column 3")
         np.testing.assert_array_equal(each.masks["wrong"], each.errors > 0)
         for kind, mask in each.masks.items():
             chosen = parts[kind][parts[kind][:, 0] == batch]
@@ -222,8 +225,8 @@ def test_sites_from_above(tmp_path, sparse_pair):
     assert counted["column 1"].tolist() == np.bincount(differing[:, 1], minlength=5).tolist()
     page = page_of(compare(found, expected), tmp_path / "page.html")
     assert [each for each in page.captions if "above" in each] == [
-        "Sites of batch 0 from above",
-        "Sites of batch 1 from above",
+        "Sites of batch 0 from above: columns 2 and 3 of the indices",
+        "Sites of batch 1 from above: columns 2 and 3 of the indices",
     ]
     marks = [t for t in page.text if t.startswith(("right: ", "wrong: ", "only in "))]
     assert sum(int(mark.rpartition(" ")[2]) for mark in marks) == 203
@@ -238,7 +241,7 @@ def test_a_sparse_and_a_dense_tensor(tmp_path, sparse_pair):
     dense[b, 3, z, y, x] = 1
     for pair, side in (((dense, expected), "extra"), ((expected, dense), "missing")):
         (each,), _, _ = _plan.examine(*map(convert, pair), MEASURE)
-        assert each.caption == f"Sites of batch {b} from above"
+        assert each.caption.startswith(f"Sites of batch {b} from above: columns ")
         assert each.sites[side] == 1 and each.sites["wrong"] == 0
         page_of(compare(*pair), tmp_path / "page.html")
 
@@ -275,9 +278,19 @@ def test_many_tensors(tmp_path):
     result = compare(dict.fromkeys(names, np.ones(4)), dict.fromkeys(names, np.zeros(4)))
     result.html(tmp_path / "page.html")
     page = Page(tmp_path / "page.html")
-    assert page.tags.count("section") == 8 and "layer 0007" in page.text
+    assert page.tags.count("section") == 1 + 8 and "layer 0007" in page.text
+    assert page.tags.count("tr") == 1 + 2000 and page.tags.count("td") == 2000 * 9
+    assert any("500 more tensors are not listed" in text for text in page.text)
     assert any("2492 more tensors" in text for text in page.text)
-    assert re.search(r"\.\.\. \d+ more lines$", page.report)
+    assert page.report.splitlines()[-1].startswith("2475 more differ; --all")
+
+
+def test_the_title_is_printed_once(tmp_path, normal):
+    found, expected = normal(4, 5), normal(4, 5)
+    page = page_of(compare(found, expected), tmp_path / "page.html")
+    verdict = str(compare(found, expected)).splitlines()[0]
+    # Also in the head of the page.
+    assert page.source.count(verdict) == 2 and "table" not in page.tags
 
 
 def test_after_the_comparison(tmp_path):
@@ -313,7 +326,8 @@ def test_runs(tmp_path):
     result = mluop_omp.compare_runs(*paths)
     page = page_of(result, tmp_path / "page.html")
     assert "output of 0 (Conv2d)" in page.text and len(page.captions) == 3
-    assert page.tags.count("section") == 1
+    # The table and the output.
+    assert page.tags.count("section") == 2 and "input 0 of 1 (ReLU)" in page.text
     paths[0].unlink()
     page = page_of(result, tmp_path / "page.html")
     assert any("cannot be read again" in text for text in page.text)

@@ -78,7 +78,11 @@ class Rule:
         # knn of mmcv takes its four numbers after the tensors or before them.
         if arguments and not isinstance(arguments[0], Tensor):
             arguments = arguments[4:] + arguments[:4]
-        return dict(self._signature.bind(*arguments, **named).arguments)
+        try:
+            return dict(self._signature.bind(*arguments, **named).arguments)
+        except TypeError as error:
+            expected = ", ".join(self._signature.parameters)
+            raise TypeError(f"{error}, expected arguments {expected}") from None
 
     def call(self, arguments: dict[str, Any]) -> Any:
         bound = inspect.BoundArguments(self._signature, collections.OrderedDict(arguments))

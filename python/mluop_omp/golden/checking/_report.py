@@ -98,11 +98,23 @@ def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int, notes: li
     if not all(right):
         listed = (each for each, is_right in zip(sites.values(), right) if not is_right)
         lines += ["", *_table(listed)]
+    # Calls of an operator that are not checked for one reason are reported once.
+    unchecked: dict[tuple[str, ...], list[CheckedCall]] = {}
     for of_site in sites.values():
-        noted = [call for call in of_site if call.verdict == DIFFERS]
-        noted += [call for call in of_site if call.verdict == UNCHECKED]
-        if noted:
-            lines += ["", str(noted[0])]
+        failed = [call for call in of_site if call.verdict == DIFFERS]
+        if failed:
+            lines += ["", str(failed[0])]
+        for call in () if failed else of_site:
+            if call.verdict == UNCHECKED:
+                unchecked.setdefault((call.operator, *call.notes), []).append(call)
+    for first, *others in unchecked.values():
+        lines += ["", str(first)]
+        if others:
+            places = len({call.site for call in (first, *others)})
+            lines.append(
+                f"  {counted(len(others), 'more call')} for the same reason, at "
+                f"{counted(places, 'call site')} in all"
+            )
     return "\n".join(lines)
 
 

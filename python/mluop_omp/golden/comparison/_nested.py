@@ -7,6 +7,7 @@ from typing import Any
 
 from mluop_omp._library import MluOpError
 from mluop_omp.golden._progress import track
+from mluop_omp.golden._text import listed
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._result import Comparison
@@ -25,10 +26,8 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
         if depth == _MAX_DEPTH:
             raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")
         result = _compare_dicts(found, expected, options, depth)
-        if depth == 0 and result.equal and result.compared == 0:
-            error = "nothing was compared: neither contains a tensor"
-            return dataclasses.replace(result, equal=False, error=error)
-        return result
+        error = "" if depth else _nothing_compared(result)
+        return dataclasses.replace(result, equal=False, error=error) if error else result
     if isinstance(found, (Tensor, Sparse)) and isinstance(expected, (Tensor, Sparse)):
         result = compare_tensors(found, expected, options)
         return result if result.equal else dataclasses.replace(result, _operands=operands)
@@ -70,6 +69,29 @@ def _compare_dicts(found: dict, expected: dict, options: Options, depth: int) ->
         missing=tuple(missing),
         extra=tuple(extra),
     )
+
+
+def _nothing_compared(result: Comparison) -> str:
+    """Returns why nothing was compared, "" if something was, or if one side has no parts."""
+    if result.equal and result.compared == 0:
+        return "nothing was compared: neither contains a tensor"
+    if result.children or not (result.missing and result.extra):
+        return ""
+    sides = (("found", result.extra), ("expected", result.missing))
+    names = " and ".join(f"{side} has {len(each)}: {listed(each)}" for side, each in sides)
+    return f"no common name; {names}{_prefix(result.extra, result.missing)}"
+
+
+def _prefix(found: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    """States the prefix that makes most names of one side names of the other."""
+    for side, longer, shorter in (("found", found, expected), ("expected", expected, found)):
+        names = set(shorter)
+        prefixes = {longer[0].removesuffix(name) for name in names if longer[0].endswith(name)}
+        for prefix in sorted(prefixes, key=len):
+            common = sum(n.startswith(prefix) and n[len(prefix) :] in names for n in longer)
+            if 2 * common >= len(names):
+                return f"; {common} would match without the prefix {prefix!r} of {side}"
+    return ""
 
 
 def _natural(name: str) -> tuple[int, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,21 @@ import numpy as np
 from mluop_omp.golden._text import counted, labeled, listed, table
 from mluop_omp.golden.comparison._data import Outcome, SiteMapping, SiteReport
 
-# Children that get a whole report; the others get one line each.
-_MAX_REPORTS = 5
+# Children that get a whole report, and ones that get one line each; the others are counted.
+_MAX_REPORTS, _MAX_LINES = 5, 20
+# Children that cannot be compared for one reason are listed together from this number on.
+_MIN_GROUP = 3
 _MAX_SITES = 4
 _FIGURES = (
     ("diff1", "diff2", "max_absolute", "max_relative"),
     ("cosine", "pcc", "max_ulp", "factor"),
 )
+# The columns of the table of all parts: figures and their formats.
+_COLUMNS = {
+    **dict.fromkeys(("diff1", "diff2", "max_absolute"), ".3g"),
+    "max_ulp": "",
+    "cosine": ".6g",
+}
 _SPECIALS = {
     "found_nan": "NaN in found",
     "expected_nan": "NaN in expected",
@@ -35,6 +44,13 @@ def verdict_of(comparison: Outcome) -> str:
     verdict = "equal" if comparison.equal else "differ"
     reason = reasons(comparison) if reasons else "; ".join(comparison.notes)
     return f"{verdict}: {reason}" if reason else verdict
+
+
+def summary_of(comparison: Outcome) -> str:
+    """Returns a line: the verdict, the pattern and further findings."""
+    pattern = [f"pattern: {comparison.pattern}"] if comparison.pattern else []
+    notes = comparison.notes if comparison.kind in ("dense", "sparse") else ()
+    return "; ".join([verdict_of(comparison), *pattern, *notes])
 
 
 def text_of(comparison: Outcome) -> str:
@@ -209,7 +225,68 @@ def _has_elements(comparison: Outcome) -> bool:
 def _children(comparison: Outcome) -> list[str]:
     sides = (("missing", comparison.missing), ("extra", comparison.extra))
     lines = [f"{text}: {listed(names)}" for text, names in sides if names]
-    wrong = [(name, child) for name, child in comparison.children.items() if not child.equal]
-    for position, (name, child) in enumerate(wrong):
-        lines += labeled(name, child if position < _MAX_REPORTS else verdict_of(child))
+    wrong = {name: child for name, child in comparison.children.items() if not child.equal}
+    for names in _groups(wrong):
+        error = wrong[names[0]].error
+        lines.append(f"{len(names)} cannot be compared: {listed(names)}; the first: {error}")
+        wrong = {name: child for name, child in wrong.items() if name not in names}
+    for position, (name, child) in enumerate(wrong.items()):
+        if position == _MAX_REPORTS + _MAX_LINES:
+            more = len(wrong) - position
+            lines.append(f"{more} more differ; --all, or text(every=True), lists all tensors")
+            break
+        lines += labeled(name, child if position < _MAX_REPORTS else summary_of(child))
     return lines
+
+
+def _groups(children: Mapping[str, Outcome]) -> list[list[str]]:
+    """Returns the names of parts that cannot be compared for one reason, if they are several.
+
+    Reasons are the same that differ in numbers only.
+    """
+    names: dict[str, list[str]] = {}
+    for name, child in children.items():
+        if child.error:
+            reason = re.sub(r"\[[\d, ]*\]|\d+", "#", child.error)
+            names.setdefault(reason, []).append(name)
+    return [each for each in names.values() if len(each) >= _MIN_GROUP]
+
+
+def every_part(comparison: Outcome, name: str = "") -> Iterator[tuple[str, Outcome | str]]:
+    """Yields all parts of containers of any depth; a text for a part that only one side has."""
+    if comparison.kind != "nested":
+        yield name, comparison
+        return
+    for child, each in comparison.children.items():
+        yield from every_part(each, _joined(name, child))
+    for side, names in (("missing", comparison.missing), ("extra", comparison.extra)):
+        yield from ((_joined(name, child), side) for child in names)
+
+
+def _joined(name: str, child: str) -> str:
+    return f"{name}/{child}" if name else child
+
+
+def figure_rows(rows: Iterable[tuple[str, Outcome | str]]) -> list[tuple[str, ...]]:
+    """Returns a header, and the verdict and the figures of each tensor; "" for unknown figures.
+
+    rows: names, and comparisons of tensors or texts in place of a verdict.
+    """
+    columns = {"wrong": "", "elements": "", **_COLUMNS}
+    lines = [("tensor", "verdict", *columns)]
+    for name, each in rows:
+        verdict, figures = each, dict[str, Any]()
+        if isinstance(each, Outcome):
+            verdict = "not compared" if each.error else "equal" if each.equal else "differs"
+            figures = each.figures
+            # All other figures are about the finite elements.
+            verdict += ", NaN or infinity" * bool(figures.get("special_mismatches"))
+        texts = (format(figures[n], form) if n in figures else "" for n, form in columns.items())
+        lines.append((name, str(verdict), *texts))
+    return lines
+
+
+def figures_table(rows: Iterable[tuple[str, Outcome | str]]) -> list[str]:
+    """Returns a table as lines: see `figure_rows`."""
+    lines = [tuple(each or "-" for each in row) for row in figure_rows(rows)]
+    return table(lines, "<<>>" + ">" * len(_COLUMNS))

@@ -37,8 +37,15 @@ class Comparison(Outcome):
 
     children: dict[str, Comparison]
 
+    def text(self, every: bool = False) -> str:
+        """Returns the report. every: appends a table of all tensors with their figures."""
+        report = _report.text_of(self)
+        if not every:
+            return report
+        return "\n".join([report, "", *_report.figures_table(_report.every_part(self))])
+
     def __str__(self) -> str:
-        return _report.text_of(self)
+        return self.text()
 
     __repr__ = __str__
 
@@ -46,15 +53,15 @@ class Comparison(Outcome):
         """Writes the report as one self-contained HTML file.
 
         Draws the tensors that differ: positions of wrong elements, by dimension and from above,
-        and errors in ULP. The tensors are read again and must not have changed since; the result
-        refers to them while it exists.
+        and errors in ULP. Of several tensors, a table has the figures of all. The tensors are read
+        again and must not have changed since; the result refers to them while it exists.
 
         Raises:
             OSError: the file cannot be written.
         """
         from mluop_omp.golden.comparison import page
 
-        page.write(path, self, page.parts_of(self))
+        page.write(path, self, page.parts_of(self), _report.every_part(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the nonempty attributes in a form that json.dumps accepts.

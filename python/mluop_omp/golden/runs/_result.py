@@ -10,7 +10,7 @@ from typing import Any
 
 from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of, table
 from mluop_omp.golden.comparison import Comparison
-from mluop_omp.golden.comparison._report import verdict_of
+from mluop_omp.golden.comparison._report import figures_table, summary_of
 from mluop_omp.golden.runs._names import contains
 from mluop_omp.golden.runs._rounding import Error
 from mluop_omp.golden.runs._run import Call
@@ -119,6 +119,11 @@ class RunComparison:
         """False if nothing differs but not everything was compared."""
         return self.equal or bool(self.differences or self.gradients or self.state)
 
+    def text(self, every: bool = False) -> str:
+        """Returns the report. every: appends a table of the tensors with their figures."""
+        table = ["", *figures_table(_every(self))] if every else []
+        return "\n".join([*_lines(self), *table])
+
     def __str__(self) -> str:
         return self.text()
 
@@ -145,7 +150,8 @@ class RunComparison:
         """
         from mluop_omp.golden.comparison import page
 
-        page.write(path, self, (p for name, c in _shown(self) for p in page.parts_of(c, name)))
+        parts = (part for name, each in _shown(self) for part in page.parts_of(each, name))
+        page.write(path, self, parts, _every(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the attributes in a form that json.dumps accepts."""
@@ -161,6 +167,16 @@ class RunComparison:
                 for each in self.gradients
             ],
         }
+
+
+def _every(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
+    """Yields the names and comparisons of all tensors that differ."""
+    for call in result.differences:
+        for role, values in (("input", call.inputs), ("output", call.outputs)):
+            for path, each in values.items():
+                yield f"{path_of(role, path)} of {call.label}", each
+    for gradient in result.gradients:
+        yield f"gradient of {gradient.name}", gradient.comparison
 
 
 def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
@@ -300,7 +316,7 @@ def _first(first: ComparedCall, first_input: str | None) -> Iterator[str]:
     elif first.compared_state and not first.state:
         yield f"  parameters and buffers agree: {counted(first.compared_state, 'tensor')}"
     for path, comparison in first.state.items():
-        yield f"  {path}: {verdict_of(comparison)}"
+        yield f"  {path}: {summary_of(comparison)}"
     if first_input is not None:
         yield f"  its own code computes the first tensor that differs: {first_input}"
     yield from (f"  {each}" for each in first.changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
 from typing import Any
 
@@ -193,13 +194,17 @@ def _checksum(run: Run, value: Value) -> int:
 
 
 def _common_indices(elements: np.ndarray, shape: tuple[int, ...]) -> str:
-    """Returns the indices that all given elements have in common, as a pattern."""
-    if len(elements) < 2:
-        return ""
+    """Returns the indices that all given elements have in common, as a pattern.
+
+    Omits indices that as many random elements would share with a chance of more than 1 / 1000.
+    """
     common = [
         f"index {column[0]} of dim {dim}"
         for dim, column in enumerate(np.unravel_index(elements, shape))
-        if shape[dim] > 1 and (column == column[0]).all()
+        if len(column)
+        and shape[dim] > 1
+        and (column == column[0]).all()
+        and (len(column) - 1) * math.log(shape[dim]) >= math.log(1000)
     ]
     text = f"all {len(elements)} wrong elements of the sample have {' and '.join(common)}"
     return text if common else ""

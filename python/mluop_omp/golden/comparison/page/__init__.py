@@ -16,7 +16,7 @@ from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import printable
 from mluop_omp.golden.comparison._data import Operands, Outcome
 from mluop_omp.golden.comparison._errors import Measure
-from mluop_omp.golden.comparison._report import verdict_of
+from mluop_omp.golden.comparison._report import figure_rows, summary_of
 from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 from mluop_omp.golden.comparison.page import _elements, _figures, _plan, _template
 from mluop_omp.golden.comparison.page._elements import Counts
@@ -34,22 +34,30 @@ def parts_of(comparison: Outcome, name: str = "") -> Iterator[tuple[str, Outcome
         yield from parts_of(each, f"{name}/{child}" if name else child)
 
 
-def write(path: str | os.PathLike[str], result: Any, parts: Iterable[tuple[str, Outcome]]) -> None:
+def write(
+    path: str | os.PathLike[str],
+    result: Any,
+    parts: Iterable[tuple[str, Outcome]],
+    every: Iterable[tuple[str, Outcome | str]] = (),
+) -> None:
     """Writes the report of a comparison of tensors or of runs, and draws the first parts.
 
-    Raises OSError if the file cannot be written.
+    every: the rows of a table, if they are several; see `figure_rows`. Raises OSError if the file
+    cannot be written.
     """
     listed, sections = list(parts), []
     drawn = listed[:_MAX_PARTS]
     for name, comparison in track(drawn, "drawing") if len(drawn) > 1 else drawn:
-        verdict = printable(verdict_of(comparison))
+        verdict = printable(summary_of(comparison))
         sections.append(_template.section(printable(name), verdict, _figures_of(comparison)))
     lines = printable(str(result)).splitlines()
     more = len(lines) - _MAX_LINES
     if more > 0:
         lines[_MAX_LINES:] = [f"... {more} more lines"]
     omitted = len(listed) - len(sections)
-    _output.write_text(path, _template.page(bool(result.equal), lines, sections, omitted))
+    rows = [tuple(map(printable, row)) for row in figure_rows(every)]
+    table = _template.table(rows, _MAX_LINES) if len(rows) > 2 else ""
+    _output.write_text(path, _template.page(bool(result.equal), lines, table, sections, omitted))
 
 
 def _figures_of(comparison: Outcome) -> list[tuple[str, str]]:

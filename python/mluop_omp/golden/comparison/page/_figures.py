@@ -32,7 +32,7 @@ _MAX_MARKS = 1000
 # Errors with a larger ratio are drawn on a logarithmic scale, of at most this number of decades.
 _LINEAR_RATIO, _DECADES = 20.0, 9
 # Units of a figure: its width, where the axes begin and end, and the end of one of two in a line.
-_WIDTH, _LEFT, _RIGHT, _TOP, _HALF = 460, 58, 450, 8, 260
+_WIDTH, _LEFT, _RIGHT, _TOP, _HALF = 460, 62, 450, 8, 260
 _MAX_HEIGHT = 400
 
 
@@ -88,14 +88,15 @@ def _chart(
     parts = [f'<rect class="field" {frame}/>', content, f'<rect class="frame" {frame}/>']
     for value, text in x.ticks() if ticks is None else ticks:
         parts.append(f'<path class="frame" d="M{x.at(value):.1f} {bottom}v4"/>')
-        parts.append(f'<text x="{x.at(value):.1f}" y="{bottom + 15}">{text}</text>')
+        parts.append(f'<text x="{x.at(value):.1f}" y="{bottom + 17}">{text}</text>')
     for value, text in y.ticks() if names[0] else ():
         parts.append(f'<path class="frame" d="M{x.start} {y.at(value):.1f}h-4"/>')
         parts.append(f'<text class="y" x="{x.start - 6}" y="{y.at(value) + 4:.1f}">{text}</text>')
     middle = (top + bottom) / 2
-    parts.append(f'<text x="{(x.start + x.end) / 2}" y="{bottom + 30}">{escape(names[1])}</text>')
-    parts.append(f'<text transform="translate(11 {middle}) rotate(-90)">{escape(names[0])}</text>')
-    return f'<svg viewBox="0 0 {width} {bottom + 36:.0f}">{"".join(parts)}</svg>'
+    parts.append(f'<text x="{(x.start + x.end) / 2}" y="{bottom + 35}">{escape(names[1])}</text>')
+    parts.append(f'<text transform="translate(13 {middle}) rotate(-90)">{escape(names[0])}</text>')
+    kind = "wide" if width == _WIDTH else "half"
+    return f'<svg class="{kind}" viewBox="0 0 {width} {bottom + 42:.0f}">{"".join(parts)}</svg>'
 
 
 def _legend(entries: Iterable[tuple[str, str, str]]) -> str:
@@ -247,7 +248,7 @@ def draw_ulp(histogram: Sequence[int]) -> str:
     ):
         bars = ((k - 0.4, k + 0.4, number) for k, number in enumerate(numbers, first))
         content += _bars(x, y, bars, color)
-    ticks = [(k, _distance(k)) for k in range(0, count, -(-count // 14))]
+    ticks = [(k, _distance(k)) for k in range(0, count, -(-count // 10))]
     names = "elements", "distance in representable values (ULP), up to"
     return _chart(x, y, names, content, ticks) + _legend([_SPECIAL_ENTRY] * bool(special))
 

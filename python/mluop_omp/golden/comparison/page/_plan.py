@@ -94,10 +94,12 @@ def _from_above(
     masks = {kind: np.zeros(shape, bool) for kind in KINDS}
     for number, mask in enumerate(masks.values()):
         mask.reshape(-1)[cells[kinds == number]] = True
-    caption = f"Sites of batch {sites[0, 0]} from above"
+    names = [f"column {axis}" if axis else "" for axis in axes]
+    drawn = "columns {} and {}".format(*axes) if axes[0] else names[1]
+    caption = f"Sites of batch {sites[0, 0]} from above: {drawn} of the indices"
     return Map(
         caption if step == 1 else f"{caption}; cells of {step} x {step}",
-        (f"column {axes[0]} of the indices" if axes[0] else "", f"column {axes[1]} of the indices"),
+        (names[0], names[1]),
         largest,
         (step, step),
         tuple(lows.tolist()),

@@ -37,18 +37,36 @@ figure { margin: 0 0 1.2rem; max-width: 42rem; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .9rem; margin-bottom: .2rem; }
 svg { width: 100%; height: auto; display: block; }
 svg text { font-size: 11px; text-anchor: middle; fill: var(--ink); }
+svg.half text { font-size: 12.5px; }
 svg .y { text-anchor: end; } svg .field { fill: var(--field); }
 svg .frame { fill: none; stroke: var(--ink); stroke-width: .8; }
-svg .mark { fill: none; } svg image { image-rendering: pixelated; }
+svg .mark { fill: none; stroke-width: 1.4; } svg image { image-rendering: pixelated; }
+.table { max-height: 30rem; overflow: auto; background: var(--field); border-radius: 6px; }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .7rem; text-align: right; white-space: nowrap; }
+th { position: sticky; top: 0; background: var(--line); z-index: 1; }
+tr > :first-child { text-align: left; white-space: normal; overflow-wrap: anywhere;
+  min-width: 9rem; max-width: 28rem; }
+tr > :nth-child(2) { text-align: left; }
+tr.differ td:nth-child(2) { font-weight: 600; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
 .legend { font-size: .85rem; } .legend span { margin-right: 1rem; }
 .legend em { font-style: normal; }
 .legend em:empty { display: inline-block; width: 8rem; height: .7rem; }
+@media (min-width: 60rem) { pre { white-space: pre-wrap; } }
+@media (max-width: 34rem) {
+  body { margin: 1rem auto; padding: 0 .8rem; }
+  h1 { font-size: 1.1rem; } pre { font-size: 12px; padding: .6rem; }
+  svg.wide text { font-size: 15px; } svg.half text { font-size: 10.5px; }
+  tr > :first-child { position: sticky; left: 0; max-width: 11rem; background: var(--line); }
+  th, td { padding: .15rem .5rem; } thead > tr > :first-child { z-index: 2; }
+}
 </style>
 </head>
 <body>
 <h1 class="$verdict">$title</h1>
-<pre>$report</pre>
+$report
+$table
 $sections
 $omitted
 </body>
@@ -56,15 +74,36 @@ $omitted
 """)
 
 
-def page(equal: bool, lines: Sequence[str], sections: Sequence[str], omitted: int) -> str:
+def page(
+    equal: bool, lines: Sequence[str], table: str, sections: Sequence[str], omitted: int
+) -> str:
     """Returns the page. lines: the report; its first line is the title."""
     note = f"<p>{omitted} more tensors that differ are not drawn.</p>" if omitted else ""
     return _PAGE.substitute(
         title=escape(lines[0] if lines else ""),
         verdict="equal" if equal else "differ",
-        report=escape("\n".join(lines)),
+        report=f"<pre>{escape(chr(10).join(lines[1:]))}</pre>" if len(lines) > 1 else "",
+        table=table,
         sections="\n".join(sections),
         omitted=note,
+    )
+
+
+def table(rows: Sequence[Sequence[str]], limit: int) -> str:
+    """Returns a table of tensors. rows: a header, and one for each; `limit` are shown."""
+    head, *body = (
+        "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row)
+        for row, tag in zip(rows, ["th", *["td"] * (len(rows) - 1)])
+    )
+    wrong = [row[1] != "equal" for row in rows[1:]]
+    lines = "\n".join(
+        f"<tr{' class=differ' * is_wrong}>{row}</tr>" for row, is_wrong in zip(body[:limit], wrong)
+    )
+    more = f"<p>{len(body) - limit} more tensors are not listed.</p>" if len(body) > limit else ""
+    return (
+        f"<section>\n<h2>{len(body)} tensors</h2>\n"
+        f'<div class="table" tabindex="0"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{lines}\n</tbody></table></div>\n{more}</section>"
     )
 
 
