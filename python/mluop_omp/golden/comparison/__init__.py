@@ -2,9 +2,10 @@
 
 Start with _nested.py, which takes containers apart; _tensors.py compares two tensors. _sites.py
 matches their rows where one is sparse, _engine.py calls the library, and _patterns.py, _mappings.py
-and _shapes.py find what would make both equal. _values.py defines tensors, _errors.py wrong
-elements, _criteria.py the verdict, _data.py the findings. _result.py is the `Comparison`, with its
-text by _report.py and its page by page/. _files.py reads tensors from files.
+and _shapes.py find what would make both equal; _statements.py decides which statements explain the
+errors. _values.py defines tensors, _errors.py wrong elements, _criteria.py the verdict, _data.py
+the findings. _result.py is the `Comparison`, with its text by _report.py and its page by page/.
+_files.py reads tensors from files.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class Comparison(Outcome):
         """Writes the report as one self-contained HTML file.
 
         Draws the tensors that differ: positions of wrong elements, by dimension and from above,
-        and errors in ULP. Of several tensors, a table has the figures of all. The tensors are read
-        again and must not have changed since; the result refers to them while it exists.
+        and errors in ULP. If there are several tensors, a table lists their figures. The tensors
+        are read again and must not have changed since; the result refers to them while it exists.
 
         Raises:
             OSError: the file cannot be written.

@@ -13,7 +13,8 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Callable
 
 import numpy as np
 
@@ -38,6 +39,8 @@ _MIN_ELEMENTS, _MAX_OUTSTANDING = 16, 8
 _LEAST_MOVED = 2.0**-5
 # Most wrong elements that are a few.
 _FEW = 16
+# A factor differs from 1, and an offset from 0, by more than this number of standard errors.
+_STANDARD_ERRORS = 4
 
 _Moved = Iterator[tuple[str, np.ndarray, np.ndarray]]
 
@@ -70,10 +73,23 @@ class _OfWrong:
 
 
 class Errors:
-    """The errors of two dense tensors of one shape, computed when they are asked for."""
+    """The errors of two dense tensors of one shape, computed when they are asked for.
 
-    def __init__(self, found: Tensor, expected: Tensor, comparison: Outcome) -> None:
+    axes: the names of dimensions, if they are known.
+    """
+
+    def __init__(
+        self,
+        found: Tensor,
+        expected: Tensor,
+        comparison: Outcome,
+        axes: Sequence[str] | None = None,
+    ) -> None:
         self.found, self.expected, self.comparison = found, expected, comparison
+        self._axes = axes if axes is not None and len(axes) == len(found.shape) else None
+
+    def name_of(self, dim: int) -> str:
+        return f"dim {dim}" if self._axes is None else f"{self._axes[dim]} (dim {dim})"
 
     @functools.cached_property
     def along(self) -> list[_Sums]:
@@ -267,7 +283,7 @@ def _rearranged(errors: Errors) -> Iterator[str]:
         return
     e, b = _floats(errors.found), _floats(errors.expected)
     for text, e_moved, b_moved in itertools.chain(
-        _transposed(e, b), _permuted(e, b), _filters(e, b)
+        _transposed(e, b), _permuted(e, b, errors.name_of), _filters(e, b)
     ):
         left = _diff2(e_moved, b_moved)
         if left <= LEFT * diff2:
@@ -310,7 +326,7 @@ def _filters(e: np.ndarray, b: np.ndarray) -> _Moved:
                 yield f"as filters, up to rounding, {match}", match.convert(e), b
 
 
-def _permuted(e: np.ndarray, b: np.ndarray) -> _Moved:
+def _permuted(e: np.ndarray, b: np.ndarray, name_of: Callable[[int], str]) -> _Moved:
     """Yields the order of the indices of a dimension in which each is nearest to one of found."""
     for dim, extent in enumerate(b.shape):
         if not 1 < extent <= _MAX_INDICES or b.size < _MIN_ELEMENTS * extent:
@@ -323,7 +339,7 @@ def _permuted(e: np.ndarray, b: np.ndarray) -> _Moved:
         nearest = ((some_b**2).sum(axis=1) - 2 * some_e @ some_b.T).argmin(axis=1)
         moved = np.flatnonzero(nearest != np.arange(extent))
         if len(moved) and len(np.unique(nearest)) == extent:
-            text = f"up to rounding, {len(moved)} of {extent} indices of dim {dim} are "
+            text = f"up to rounding, {len(moved)} of {extent} indices of {name_of(dim)} are "
             yield text + _order(nearest, moved), e, np.take(b, nearest, axis=dim)
 
 
@@ -352,7 +368,7 @@ def _outstanding(errors: Errors) -> Iterator[str]:
                 each[others].max() <= LEFT * each[chosen].min() for each in (absolute, relative)
             ):
                 yield (
-                    f"errors stand out at {count} of {extent} indices of dim {dim}: "
+                    f"errors stand out at {count} of {extent} indices of {errors.name_of(dim)}: "
                     f"{listed(chosen.tolist())}; relative error {_range(relative[chosen])} there, "
                     f"at most {relative[others].max():.3g} elsewhere"
                     f"{_lines_at(errors, dim, chosen)}"
@@ -388,7 +404,7 @@ def _fitted(errors: Errors, dim: int, indices: np.ndarray) -> tuple[str, float] 
     for index in indices:
         at = (slice(None),) * dim + (index,)
         e, b = _floats(errors.found[at]), _floats(errors.expected[at])
-        fits.append(least_squares_line(e, b))
+        fits.append(_significant_line(e, b))
         error += _squared_errors(e, b).sum()
         left += _squared_errors(e, fits[-1][0] * b + fits[-1][1]).sum()
     if not left <= LEFT**2 * error:
@@ -396,6 +412,19 @@ def _fitted(errors: Errors, dim: int, indices: np.ndarray) -> tuple[str, float] 
     factors, offsets = np.array(fits).T
     text = f"a * expected + b, a {_range(factors)}, b {_range(offsets)}"
     return text, _relative(left, errors.along[dim].squares.sum())
+
+
+def _significant_line(e: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Returns the least-squares line; 1 and 0 in place of numbers that rounding may cause."""
+    factor, offset = least_squares_line(e, b)
+    # The standard error of the offset of a line through numbers around 0.
+    noise = math.sqrt(_squared_errors(e, factor * b + offset).sum()) / len(e.reshape(-1))
+    spread = float(b.std())
+    if abs(factor - 1) * spread <= _STANDARD_ERRORS * noise:
+        factor, offset = 1.0, float((e - b).mean())
+    if abs(offset) <= _STANDARD_ERRORS * noise * math.hypot(1, float(b.mean()) / (spread or 1.0)):
+        offset = 0.0
+    return factor, offset
 
 
 def _range(values: np.ndarray) -> str:

@@ -40,14 +40,18 @@ def compare_tensors(
     if result.equal:
         return result
     finders = (_patterns.equal_sets, _patterns.filter_layouts, _patterns.channel_fit)
-    return _stated(result, found, expected, finders)
+    return _stated(result, found, expected, options.axes, finders)
 
 
 def _stated(
-    result: Comparison, found: Tensor, expected: Tensor, finders: Iterable[_Finder]
+    result: Comparison,
+    found: Tensor,
+    expected: Tensor,
+    axes: Sequence[str] | None,
+    finders: Iterable[_Finder],
 ) -> Comparison:
     """Returns the comparison of dense tensors with the statements that explain its errors."""
-    errors = _statements.Errors(found, expected, result)
+    errors = _statements.Errors(found, expected, result, axes)
     pattern = _statements.supported(errors)
     notes = [note for find in finders for note in find(found, expected, result.rtol, result.atol)]
     notes = notes or _statements.under_noise(errors, pattern)
@@ -111,7 +115,8 @@ def _compare_sparse(
             notes.append("values are compared at common sites only")
         errors, _ = Measure.of(result).row_errors(match.found, match.expected)
         notes += _sites.location(match.sites, errors > 0)
-        result = _stated(result, match.found, match.expected, (_patterns.channel_fit,))
+        pair = match.found, match.expected
+        result = _stated(result, *pair, names, (_patterns.channel_fit,))
         notes += result.notes
     return dataclasses.replace(
         result,
