@@ -36,7 +36,7 @@ _MAX_RANK, _MAX_FILTERS = 5, 1 << 20
 # Fewer elements at an index may have large errors by chance; most indices whose errors stand out.
 _MIN_ELEMENTS, _MAX_OUTSTANDING = 16, 8
 # The least relative error of rearranged values: more than a few roundings to bfloat16.
-_LEAST_MOVED = 2.0**-5
+LEAST_MOVED = 2.0**-5
 # Most wrong elements that are a few.
 _FEW = 16
 # A factor differs from 1, and an offset from 0, by more than this number of standard errors.
@@ -136,7 +136,7 @@ class Errors:
     def _blocks(self) -> Iterator[tuple[tuple[slice, ...], np.ndarray, np.ndarray, np.ndarray]]:
         measure = Measure.of(self.comparison)
         for block in blocks(self.found.shape):
-            e, b = (_floats(each[block]) for each in (self.found, self.expected))
+            e, b = (floats(each[block]) for each in (self.found, self.expected))
             yield block, e, b, measure.atol + measure.rtol * np.abs(b)
 
 
@@ -144,7 +144,8 @@ def _relative(errors: float, squares: float) -> float:
     return math.sqrt(errors / squares) if squares else math.inf if errors else 0.0
 
 
-def _floats(tensor: Tensor) -> np.ndarray:
+def floats(tensor: Tensor) -> np.ndarray:
+    """Returns the elements as float64."""
     return np.asarray(tensor.numbers(), np.float64)
 
 
@@ -278,20 +279,21 @@ def _falls(errors: Errors, left: float) -> str:
 
 def _rearranged(errors: Errors) -> Iterator[str]:
     """Orders of dimensions, of filters, and of the indices of a dimension."""
-    diff2, size = errors.comparison.figures["diff2"], errors.found.array.size
-    if not 1 < size <= _MAX_ELEMENTS or diff2 < _LEAST_MOVED:
+    error, size = errors.comparison.figures["diff2"], errors.found.array.size
+    if not 1 < size <= _MAX_ELEMENTS or error < LEAST_MOVED:
         return
-    e, b = _floats(errors.found), _floats(errors.expected)
+    e, b = floats(errors.found), floats(errors.expected)
     for text, e_moved, b_moved in itertools.chain(
         _transposed(e, b), _permuted(e, b, errors.name_of), _filters(e, b)
     ):
-        left = _diff2(e_moved, b_moved)
-        if left <= LEFT * diff2:
+        left = diff2(e_moved, b_moved)
+        if left <= LEFT * error:
             yield f"{text}: {_falls(errors, left)}"
             return
 
 
-def _diff2(e: np.ndarray, b: np.ndarray) -> float:
+def diff2(e: np.ndarray, b: np.ndarray) -> float:
+    """Returns the error relative to expected, infinity where expected is 0 and found is not."""
     return _relative(_squared_errors(e, b).sum(), _squares(b).sum())
 
 
@@ -308,7 +310,7 @@ def _transposed(e: np.ndarray, b: np.ndarray) -> _Moved:
         at = np.unravel_index(sample, extents)
         some = sum(index * strides[dim] for index, dim in zip(at, chosen))
         text = f"up to rounding, {{}} in the order {listed(chosen)}"
-        forward, backward = _diff2(e[sample], b[some]), _diff2(e[some], b[sample])
+        forward, backward = diff2(e[sample], b[some]), diff2(e[some], b[sample])
         if min(forward, backward) < 2 * LEFT:
             places = np.arange(b.size).reshape([shape[dim] for dim in dims])
             places = places.transpose([dims.index(dim) for dim in chosen]).reshape(-1)
@@ -403,7 +405,7 @@ def _fitted(errors: Errors, dim: int, indices: np.ndarray) -> tuple[str, float] 
     fits, error, left = [], 0.0, 0.0
     for index in indices:
         at = (slice(None),) * dim + (index,)
-        e, b = _floats(errors.found[at]), _floats(errors.expected[at])
+        e, b = floats(errors.found[at]), floats(errors.expected[at])
         fits.append(_significant_line(e, b))
         error += _squared_errors(e, b).sum()
         left += _squared_errors(e, fits[-1][0] * b + fits[-1][1]).sum()
