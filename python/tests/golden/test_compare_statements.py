@@ -141,6 +141,13 @@ def test_defects_are_named_under_rounding(row, shape):
     assert f"{statement}" in str(result)
 
 
+def test_equal_indices_do_not_hide_a_permutation():
+    b = np.random.default_rng(4).standard_normal((4, 16, 5, 6)).astype(np.float32)
+    b[:, [2, 5, 6, 11]] = 0
+    (note,) = compare(rounded(b[:, [*range(1, 16), 0]]), b).notes
+    assert " of 16 indices of dim 1 are " in note and ": diff2 falls from " in note
+
+
 @pytest.mark.parametrize("factor", [1.25, 1.05])
 def test_a_factor_of_rounded_elements_is_exact(factor):
     b = np.random.default_rng(2).standard_normal((64, 48)).astype(np.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,7 +10,13 @@ import numpy as np
 from mluop_omp.golden._text import listed
 from mluop_omp.golden.comparison._data import Outcome
 from mluop_omp.golden.comparison._errors import Measure
-from mluop_omp.golden.comparison._statements import LEAST_MOVED, LEFT, diff2, floats
+from mluop_omp.golden.comparison._statements import (
+    LEAST_MOVED,
+    LEFT,
+    diff2,
+    floats,
+    permuted_places,
+)
 from mluop_omp.golden.comparison._values import Tensor
 
 # Fewer pairs of elements do not prove an order of dimensions; most dimensions with orders to try.
@@ -81,12 +86,8 @@ def _pairs(
     The first is in the permuted tensor, the second one in the tensor of `shape`; both are positions
     in the sample.
     """
-    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
     probes = np.arange(0, len(elements), -(-len(elements) // _MAX_PROBES))
-    indices = np.unravel_index(elements[probes], [shape[dim] for dim in order])
-    places = np.zeros(len(probes), np.int64)
-    for dim, index in zip(order, indices):
-        places += index * strides[dim]
+    places = permuted_places(elements[probes], shape, order)
     at = np.minimum(np.searchsorted(elements, places), len(elements) - 1)
     is_known = elements[at] == places
     return probes[is_known], at[is_known]

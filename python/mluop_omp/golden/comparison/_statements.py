@@ -282,11 +282,13 @@ def _rearranged(errors: Errors) -> Iterator[str]:
     error, size = errors.comparison.figures["diff2"], errors.found.array.size
     if not 1 < size <= _MAX_ELEMENTS or error < LEAST_MOVED:
         return
-    e, b = floats(errors.found), floats(errors.expected)
-    for text, e_moved, b_moved in itertools.chain(
-        _transposed(e, b), _permuted(e, b, errors.name_of), _filters(e, b)
+    found, expected = errors.found, errors.expected
+    for text, e, b in itertools.chain(
+        _transposed(found, expected),
+        _permuted(found, expected, errors.name_of),
+        _filters(found, expected),
     ):
-        left = diff2(e_moved, b_moved)
+        left = diff2(e, b)
         if left <= LEFT * error:
             yield f"{text}: {_falls(errors, left)}"
             return
@@ -297,52 +299,86 @@ def diff2(e: np.ndarray, b: np.ndarray) -> float:
     return _relative(_squared_errors(e, b).sum(), _squares(b).sum())
 
 
-def _transposed(e: np.ndarray, b: np.ndarray) -> _Moved:
+def _transposed(found: Tensor, expected: Tensor) -> _Moved:
     """Yields orders of the dimensions of one tensor, in memory, that fit a sample of the other."""
-    dims = [dim for dim, extent in enumerate(b.shape) if extent > 1]
+    shape, size = expected.shape, expected.array.size
+    dims = [dim for dim, extent in enumerate(shape) if extent > 1]
     if not 1 < len(dims) <= _MAX_RANK:
         return
-    shape, strides = b.shape, [math.prod(b.shape[dim + 1 :]) for dim in range(b.ndim)]
-    sample = np.linspace(0, b.size - 1, min(b.size, _SAMPLE)).astype(np.int64)
-    e, b = e.reshape(-1), b.reshape(-1)
+    sample = np.linspace(0, size - 1, min(size, _SAMPLE)).astype(np.int64)
+    found, expected = found.reshape((-1,)), expected.reshape((-1,))
+    e, b = floats(found[sample]), floats(expected[sample])
     for chosen in itertools.islice(itertools.permutations(dims), 1, None):
-        extents = [shape[dim] for dim in chosen]
-        at = np.unravel_index(sample, extents)
-        some = sum(index * strides[dim] for index, dim in zip(at, chosen))
+        some = permuted_places(sample, shape, chosen)
         text = f"up to rounding, {{}} in the order {listed(chosen)}"
-        forward, backward = diff2(e[sample], b[some]), diff2(e[some], b[sample])
-        if min(forward, backward) < 2 * LEFT:
-            places = np.arange(b.size).reshape([shape[dim] for dim in dims])
-            places = places.transpose([dims.index(dim) for dim in chosen]).reshape(-1)
-            if forward < 2 * LEFT:
-                yield text.format("found has the dims of expected"), e, b[places]
-            if backward < 2 * LEFT:
-                yield text.format("expected has the dims of found"), e[places], b
+        is_forward = diff2(e, floats(expected[some])) < 2 * LEFT
+        is_backward = diff2(floats(found[some]), b) < 2 * LEFT
+        if is_forward or is_backward:
+            places = permuted_places(np.arange(size), shape, chosen)
+        if is_forward:
+            moved = floats(expected[places])
+            yield text.format("found has the dims of expected"), floats(found), moved
+        if is_backward:
+            moved = floats(found[places])
+            yield text.format("expected has the dims of found"), moved, floats(expected)
 
 
-def _filters(e: np.ndarray, b: np.ndarray) -> _Moved:
+def permuted_places(
+    positions: np.ndarray, shape: tuple[int, ...], order: Sequence[int]
+) -> np.ndarray:
+    """Returns where elements of a permuted tensor, in memory, are in the tensor of `shape`.
+
+    order: its dimensions, without ones of extent 1, in their order in the permuted tensor.
+    """
+    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    places = np.zeros(len(positions), np.int64)
+    for dim, index in zip(order, np.unravel_index(positions, [shape[dim] for dim in order])):
+        places += index * strides[dim]
+    return places
+
+
+def _filters(found: Tensor, expected: Tensor) -> _Moved:
     """Yields the layout of filters that fits, with errors of a few roundings to bfloat16."""
-    if 2 < b.ndim <= 6 and b.size <= _MAX_FILTERS:
+    if 2 < len(expected.shape) <= 6 and expected.array.size <= _MAX_FILTERS:
+        e, b = floats(found), floats(expected)
         for match in matching_layouts(e, b, 2.0**-6, 2.0**-6 * root_mean_square(b)):
             if match.source != match.target or match.reversed:
                 yield f"as filters, up to rounding, {match}", match.convert(e), b
 
 
-def _permuted(e: np.ndarray, b: np.ndarray, name_of: Callable[[int], str]) -> _Moved:
+def _permuted(found: Tensor, expected: Tensor, name_of: Callable[[int], str]) -> _Moved:
     """Yields the order of the indices of a dimension in which each is nearest to one of found."""
-    for dim, extent in enumerate(b.shape):
-        if not 1 < extent <= _MAX_INDICES or b.size < _MIN_ELEMENTS * extent:
+    shape, size = expected.shape, expected.array.size
+    for dim, extent in enumerate(shape):
+        if not 1 < extent <= _MAX_INDICES or size < _MIN_ELEMENTS * extent:
             continue
-        rows = [np.moveaxis(each, dim, 0).reshape(extent, -1) for each in (e, b)]
-        width = rows[0].shape[1]
+        others = shape[:dim] + shape[dim + 1 :]
+        width = size // extent
         columns = np.linspace(0, width - 1, min(width, _SAMPLE)).astype(np.int64)
-        some_e, some_b = (each[:, columns] for each in rows)
-        # Squared distances, without the squares of found.
-        nearest = ((some_b**2).sum(axis=1) - 2 * some_e @ some_b.T).argmin(axis=1)
+        at = np.unravel_index(columns, others)
+        e, b = (
+            floats(Tensor(np.moveaxis(each.array, dim, 0)[(slice(None), *at)], each.dtype))
+            for each in (found, expected)
+        )
+        nearest = _nearest(e, b)
         moved = np.flatnonzero(nearest != np.arange(extent))
-        if len(moved) and len(np.unique(nearest)) == extent:
+        if len(moved) and diff2(e, b[nearest]) < 2 * LEFT:
             text = f"up to rounding, {len(moved)} of {extent} indices of {name_of(dim)} are "
-            yield text + _order(nearest, moved), e, np.take(b, nearest, axis=dim)
+            b_moved = floats(Tensor(expected.array.take(nearest, axis=dim), expected.dtype))
+            yield text + _order(nearest, moved), floats(found), b_moved
+
+
+def _nearest(e: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Returns the row of b that is nearest to each row of e, each row of b once."""
+    # Squared distances, without the squares of e.
+    distances = (b**2).sum(axis=1) - 2 * e @ b.T
+    nearest = np.arange(len(e))
+    for row, of_row in enumerate(distances):
+        # Equal rows, such as channels of zeros, stay where they are.
+        closest = row if of_row[row] <= of_row.min() else int(of_row.argmin())
+        nearest[row] = closest
+        distances[:, closest] = np.inf
+    return nearest
 
 
 def _order(nearest: np.ndarray, moved: np.ndarray) -> str:
@@ -402,15 +438,15 @@ def _fitted(errors: Errors, dim: int, indices: np.ndarray) -> tuple[str, float] 
 
     Returns None if they do not explain the errors.
     """
-    fits, error, left = [], 0.0, 0.0
+    fits, left = [], 0.0
+    error = float(errors.along[dim].errors[indices].sum())
     for index in indices:
         at = (slice(None),) * dim + (index,)
         e, b = floats(errors.found[at]), floats(errors.expected[at])
         fits.append(_significant_line(e, b))
-        error += _squared_errors(e, b).sum()
         left += _squared_errors(e, fits[-1][0] * b + fits[-1][1]).sum()
-    if not left <= LEFT**2 * error:
-        return None
+        if not left <= LEFT**2 * error:
+            return None
     factors, offsets = np.array(fits).T
     text = f"a * expected + b, a {_range(factors)}, b {_range(offsets)}"
     return text, _relative(left, errors.along[dim].squares.sum())
