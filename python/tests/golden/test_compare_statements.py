@@ -161,6 +161,16 @@ def test_reversed_filters_are_found_under_rounding():
     assert "as filters, up to rounding, equal within" in compare(found, filters).notes[0]
 
 
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (2, 0, 1), (1, 2, 0)])
+def test_the_transposition_of_another_shape_is_found_under_rounding(order):
+    b = np.random.default_rng(8).standard_normal((6, 6, 7)).astype(np.float32)
+    found = rounded(b.transpose(np.argsort(order)))
+    with pytest.raises(ValueError, match="with found.transpose") as failure:
+        compare(found, b)
+    assert f"with found.transpose{order}, " in str(failure.value)
+    assert "elements differ, diff2 0.001" in str(failure.value)
+
+
 def sample_of(tensor, elements):
     return Tensor(np.ascontiguousarray(tensor, np.float32).reshape(-1)[elements], "float32")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from mluop_omp.golden.comparison import _engine, _patterns
 from mluop_omp.golden.comparison._criteria import Options, Tolerance
+from mluop_omp.golden.comparison._statements import LEFT
 from mluop_omp.golden.comparison._values import Tensor
 
 # Largest tensors that are rearranged and compared again, in elements.
@@ -25,19 +27,33 @@ def mismatch(found: Tensor, expected: Tensor, options: Options) -> str:
         return message
     tolerance = options.tolerance(found, expected)
     atol = _engine.difference(expected, expected, tolerance, pattern=False).figures["atol"]
-    outcomes = {}
+    outcomes: dict[str, tuple[float, str]] = {}
     for text, view in _views(found, expected):
-        outcome = "the shapes are equal"
-        if found.array.size <= _MAX_ELEMENTS:
-            wrong = _engine.count_wrong(view, expected, options)
-            outcome = f"{wrong} of {found.array.size} elements differ" if wrong else _EQUAL
-        outcomes[text] = outcome
-    if _EQUAL not in outcomes.values() and _squeezed(found) != _squeezed(expected):
-        outcomes.update(_reordered(found, expected, Tolerance(tolerance.rtol, atol)))
-    # One that makes both equal, else the first.
-    text = min(outcomes, key=lambda each: outcomes[each] != _EQUAL)
+        outcomes[text] = _outcome(view, expected, options)
+    is_equal = any(rank == 0 for rank, _ in outcomes.values())
+    if not is_equal and _squeezed(found) != _squeezed(expected):
+        reordered = _reordered(found, expected, Tolerance(tolerance.rtol, atol))
+        outcomes.update((text, (0, _EQUAL)) for text in reordered)
+    # The one with the smallest error.
+    text = min(outcomes, key=lambda each: outcomes[each][0])
     filters = _patterns.filter_layouts(found, expected, tolerance.rtol, atol)
-    return "; ".join([message, f"{text}, {outcomes[text]}", *filters])
+    return "; ".join([message, f"{text}, {outcomes[text][1]}", *filters])
+
+
+def _outcome(view: Tensor, expected: Tensor, options: Options) -> tuple[float, str]:
+    """Returns the error of found in the shape of expected, 0 if both are equal, and a text."""
+    size = view.array.size
+    if size > _MAX_ELEMENTS:
+        return math.inf, "the shapes are equal"
+    figures = _engine.difference(
+        view, expected, options.tolerance(view, expected), pattern=False
+    ).figures
+    wrong, error = figures["wrong"], figures["diff2"]
+    if not wrong:
+        return 0, _EQUAL
+    text = f"{wrong} of {size} elements differ, diff2 {error:.3g}"
+    # The first one if none explains the values.
+    return max(error, math.ulp(0)) if error <= LEFT else math.inf, text
 
 
 def _views(found: Tensor, expected: Tensor) -> Iterator[tuple[str, Tensor]]:
@@ -65,8 +81,8 @@ def _orders(found: tuple[int, ...], expected: tuple[int, ...]) -> Iterator[tuple
     return itertools.islice(fitting, _MAX_ORDERS)
 
 
-def _reordered(found: Tensor, expected: Tensor, tolerance: Tolerance) -> dict[str, str]:
-    """Returns a permutation of one tensor whose elements, in memory order, equal the other's."""
+def _reordered(found: Tensor, expected: Tensor, tolerance: Tolerance) -> list[str]:
+    """Returns the permutation of one tensor whose elements, in memory order, equal the other's."""
     pairs = (("found", "expected", found, expected), ("expected", "found", expected, found))
     for name, other, permuted, kept in pairs:
         rank = len(permuted.shape)
@@ -81,5 +97,5 @@ def _reordered(found: Tensor, expected: Tensor, tolerance: Tolerance) -> dict[st
                 if _engine.difference(*pair, tolerance, pattern=False).figures["wrong"]:
                     break
             else:
-                return {f"with {name}.transpose{order} in memory and the shape of {other}": _EQUAL}
-    return {}
+                return [f"with {name}.transpose{order} in memory and the shape of {other}"]
+    return []
