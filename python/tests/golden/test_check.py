@@ -23,6 +23,7 @@ ops = importlib.import_module("mmcv.ops")
 ext = importlib.import_module("mmcv._ext")
 rules = importlib.import_module("mluop_omp.golden.checking._rules")
 differences = importlib.import_module("mluop_omp.golden.checking._differences")
+reports = importlib.import_module("mluop_omp.golden.checking._report")
 
 
 # The device in place of a function of this library: the same, but not known as the package's own;
@@ -827,3 +828,14 @@ def test_pools_of_spconv(spconv, spconv_device, tmp_path):
             pool(sparse_input(library=spconv)).features.sum().backward()
         assert bool(report) is right and len(report.calls) == 2, report
     assert report.failures[0].notes[-1].endswith("no operator of the C API computes maxima")
+
+
+def test_calls_that_are_not_checked_for_one_reason_are_reported_once():
+    reason = "TypeError: missing a required argument: 'bias', expected arguments input, bias"
+    calls = [reports.CheckedCall(k, "deform", f"layer{k}", "net.py:1") for k in range(20)]
+    for call in calls:
+        call.notes = [reason] if call.number != 7 else ["MluOpError: too large"]
+    text = reports.text_of(calls, 0, 0)
+    assert text.startswith("nothing was checked: none of 20 calls")
+    assert text.count(reason) == 1 and text.count("too large") == 1
+    assert "  18 more calls for the same reason, at 19 call sites in all" in text

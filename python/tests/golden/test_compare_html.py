@@ -285,6 +285,15 @@ def test_many_tensors(tmp_path):
     assert page.report.splitlines()[-1].startswith("2475 more differ; --all")
 
 
+def test_tensors_that_differ_come_first_in_the_table(tmp_path):
+    parts = {"b": np.ones(2), "a": np.zeros(2), "c": np.ones(3)}
+    result = compare({**parts, "d": np.ones(1)}, {**parts, "b": np.zeros(2), "d": np.ones(2)})
+    page = page_of(result, tmp_path / "page.html")
+    table = [text for text in page.text if text in [*"abcd", "equal", "differs", "not compared"]]
+    assert table == ["b", "differs", "d", "not compared", "a", "equal", "c", "equal"] + ["b"]
+    assert "4 tensors, 2 not equal" in page.text
+
+
 def test_the_title_is_printed_once(tmp_path, normal):
     found, expected = normal(4, 5), normal(4, 5)
     page = page_of(compare(found, expected), tmp_path / "page.html")

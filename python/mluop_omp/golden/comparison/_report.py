@@ -20,6 +20,8 @@ _FIGURES = (
     ("diff1", "diff2", "max_absolute", "max_relative"),
     ("cosine", "pcc", "max_ulp", "factor"),
 )
+# The verdict of an equal tensor in the table of all parts.
+EQUAL = "equal"
 # The columns of the table of all parts: figures and their formats.
 _COLUMNS = {
     **dict.fromkeys(("diff1", "diff2", "max_absolute"), ".3g"),
@@ -277,7 +279,7 @@ def figure_rows(rows: Iterable[tuple[str, Outcome | str]]) -> list[tuple[str, ..
     for name, each in rows:
         verdict, figures = each, dict[str, Any]()
         if isinstance(each, Outcome):
-            verdict = "not compared" if each.error else "equal" if each.equal else "differs"
+            verdict = "not compared" if each.error else EQUAL if each.equal else "differs"
             figures = each.figures
             # All other figures are about the finite elements.
             verdict += ", NaN or infinity" * bool(figures.get("special_mismatches"))

@@ -16,7 +16,7 @@ from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import printable
 from mluop_omp.golden.comparison._data import Operands, Outcome
 from mluop_omp.golden.comparison._errors import Measure
-from mluop_omp.golden.comparison._report import figure_rows, summary_of
+from mluop_omp.golden.comparison._report import EQUAL, figure_rows, summary_of
 from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 from mluop_omp.golden.comparison.page import _elements, _figures, _plan, _template
 from mluop_omp.golden.comparison.page._elements import Counts
@@ -55,7 +55,9 @@ def write(
     if more > 0:
         lines[_MAX_LINES:] = [f"... {more} more lines"]
     omitted = len(listed) - len(sections)
-    rows = [tuple(map(printable, row)) for row in figure_rows(every)]
+    head, *rows = (tuple(map(printable, row)) for row in figure_rows(every))
+    # Tensors that differ come first.
+    rows = [head, *sorted(rows, key=lambda row: row[1] == EQUAL)]
     table = _template.table(rows, _MAX_LINES) if len(rows) > 2 else ""
     _output.write_text(path, _template.page(bool(result.equal), lines, table, sections, omitted))
 

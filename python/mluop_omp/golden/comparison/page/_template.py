@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from string import Template
 
+from mluop_omp.golden.comparison._report import EQUAL
+
 _PAGE = Template("""\
 <!DOCTYPE html>
 <html lang="en">
@@ -59,7 +61,8 @@ tr.differ td:nth-child(2) { font-weight: 600; }
   h1 { font-size: 1.1rem; } pre { font-size: 12px; padding: .6rem; }
   svg.wide text { font-size: 15px; } svg.half text { font-size: 10.5px; }
   tr > :first-child { position: sticky; left: 0; max-width: 11rem; background: var(--line); }
-  th, td { padding: .15rem .5rem; } thead > tr > :first-child { z-index: 2; }
+  th, td { padding: .15rem .5rem; } td:nth-child(2) { white-space: normal; }
+  thead > tr > :first-child { z-index: 2; }
 }
 </style>
 </head>
@@ -95,13 +98,14 @@ def table(rows: Sequence[Sequence[str]], limit: int) -> str:
         "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row)
         for row, tag in zip(rows, ["th", *["td"] * (len(rows) - 1)])
     )
-    wrong = [row[1] != "equal" for row in rows[1:]]
+    wrong = [row[1] != EQUAL for row in rows[1:]]
+    count = f"{len(body)} tensors, {wrong.count(True)} not equal"
     lines = "\n".join(
         f"<tr{' class=differ' * is_wrong}>{row}</tr>" for row, is_wrong in zip(body[:limit], wrong)
     )
     more = f"<p>{len(body) - limit} more tensors are not listed.</p>" if len(body) > limit else ""
     return (
-        f"<section>\n<h2>{len(body)} tensors</h2>\n"
+        f"<section>\n<h2>{count}</h2>\n"
         f'<div class="table" tabindex="0"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{lines}\n</tbody></table></div>\n{more}</section>"
     )
