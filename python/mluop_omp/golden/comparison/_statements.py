@@ -14,7 +14,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 
@@ -154,7 +154,8 @@ def _squared_errors(e: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _squares(b: np.ndarray) -> np.ndarray:
-    return np.square(np.where(np.isfinite(b), b, 0.0))
+    finite: np.ndarray = np.where(np.isfinite(b), b, 0.0)
+    return finite * finite
 
 
 def _excess(e: np.ndarray, b: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
@@ -355,9 +356,9 @@ def _permuted(found: Tensor, expected: Tensor, name_of: Callable[[int], str]) ->
         others = shape[:dim] + shape[dim + 1 :]
         width = size // extent
         columns = np.linspace(0, width - 1, min(width, _SAMPLE)).astype(np.int64)
-        at = np.unravel_index(columns, others)
+        at: tuple[Any, ...] = (slice(None), *np.unravel_index(columns, others))
         e, b = (
-            floats(Tensor(np.moveaxis(each.array, dim, 0)[(slice(None), *at)], each.dtype))
+            floats(Tensor(np.moveaxis(each.array, dim, 0)[at], each.dtype))
             for each in (found, expected)
         )
         nearest = _nearest(e, b)

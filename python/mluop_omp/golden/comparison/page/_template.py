@@ -43,7 +43,7 @@ svg.half text { font-size: 12.5px; }
 svg .y { text-anchor: end; } svg .field { fill: var(--field); }
 svg .frame { fill: none; stroke: var(--ink); stroke-width: .8; }
 svg .mark { fill: none; stroke-width: 1.4; } svg image { image-rendering: pixelated; }
-.table { max-height: 30rem; overflow: auto; background: var(--field); border-radius: 6px; }
+.table { max-height: 18rem; overflow: auto; background: var(--field); border-radius: 6px; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .7rem; text-align: right; white-space: nowrap; }
 th { position: sticky; top: 0; background: var(--line); z-index: 1; }
