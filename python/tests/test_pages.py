@@ -46,8 +46,6 @@ NOT_RUN = {
     ],
     # ... they require files of the reader, and a cluster.
     "docs/cases.md": ["mluop_case run test/cases", "# A SLURM job"],
-    # ... it finds a difference: its status is 1.
-    "docs/check.md": ["mluop_case run cases"],
     # ... test/package, cmake/debian/check.sh and a build in another root do.
     "docs/packages.md": [
         *("cc example.c $(pkg-config", "sh cmake/install-deps.sh deb"),
@@ -127,11 +125,12 @@ class Reader:
         (folder / "prefix/include").symlink_to(ROOT / "include")
         for name in ("libmluop_omp.so", f"libmluop_omp.so.{major_minor}"):
             (folder / "prefix/lib" / name).symlink_to(mluop_omp.info()["library"])
-        for name in ("python", "python3"):
-            (folder / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-            (folder / "bin" / name).chmod(0o755)
-        programs = "" if mluop_case is None else f":{Path(mluop_case).parent}"
-        self.path = f"{folder}/bin:{os.environ['PATH']}{programs}"
+        programs = {"python": sys.executable, "python3": sys.executable, "mluop_case": mluop_case}
+        for name, program in programs.items():
+            if program is not None:
+                (folder / "bin" / name).write_text(f'#!/bin/sh\nexec "{program}" "$@"\n')
+                (folder / "bin" / name).chmod(0o755)
+        self.path = f"{folder}/bin:{os.environ['PATH']}"
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PREFIX": f"{self.folder}/prefix", "PATH": self.path}

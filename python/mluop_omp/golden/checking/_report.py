@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ class CheckedCall:
         for name, difference in self.differences.items():
             lines += labeled(f"  {name}", difference)
         if self.case:
-            lines.append(f"  case: {self.case}")
+            lines.append(f"  run the case: mluop_case run {shlex.quote(self.case)}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
