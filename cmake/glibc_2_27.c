@@ -1,5 +1,5 @@
-// Defines the functions that the library, and the C++ library that a wheel links statically, take from a glibc
-// newer than 2.27, by functions of glibc 2.27, so that the wheel runs on the systems of PyTorch's wheels. Debian
+// Defines the functions that the library, mluop_case, and what a wheel links statically take from a glibc newer
+// than 2.27, by functions of glibc 2.27, so that the wheel runs on the systems of PyTorch's wheels. Debian
 // 12 has glibc 2.36, which also has the old versions of changed functions. auditwheel names a function that is
 // missing here.
 #define _GNU_SOURCE
@@ -12,14 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The version of the functions in the first release of glibc for the architecture.
-#if defined(__x86_64__)
-#define FIRST "GLIBC_2.2.5"
-#elif defined(__aarch64__)
-#define FIRST "GLIBC_2.17"
-#else
-#error "unknown architecture: expected x86-64 or aarch64"
-#endif
+#include "glibc_2_27.h"
 
 // Defines NAME, which calls the function of the first version.
 #define OF_FIRST_VERSION(TYPE, NAME, PARAMETERS, ARGUMENTS) \
@@ -27,7 +20,9 @@
   extern TYPE first_##NAME PARAMETERS;                      \
   TYPE NAME PARAMETERS { return first_##NAME ARGUMENTS; }
 
+OF_FIRST_VERSION(double, exp, (double x), (x))
 OF_FIRST_VERSION(double, log, (double x), (x))
+OF_FIRST_VERSION(double, pow, (double x, double y), (x, y))
 OF_FIRST_VERSION(double, hypot, (double x, double y), (x, y))
 
 // These functions moved from libpthread to libc in 2.34. libgomp loads libpthread if it exists.
@@ -50,6 +45,7 @@ int stat(const char* path, struct stat* status) { return (int)syscall(SYS_newfst
 int lstat(const char* path, struct stat* status) {
   return (int)syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
 }
+int fstat(int file, struct stat* status) { return (int)syscall(SYS_fstat, file, status); }
 int fstat64(int file, struct stat64* status) { return (int)syscall(SYS_fstat, file, status); }
 
 // The C++ library omits atomic operations if this variable is not 0.

@@ -7,7 +7,7 @@
 #   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg; Debian only
 #   install-deps.sh wheels         the same, cmake/wheels.sh and cmake/test_wheels.py
 #   install-deps.sh deb            the preset deb as well, and cmake/debian/check.sh
-#   install-deps.sh python         what `pip install .` requires, and no more
+#   install-deps.sh python         what `pip install .` requires for a package with mluop_case, and no more
 #   install-deps.sh python-tests   the same, Doxygen, which docs/ requires, and, on Debian, Chromium, which takes the
 #                                  screenshot of a test
 set -eu
@@ -16,9 +16,11 @@ packages="
 cmake ninja-build ccache g++
 clang libomp-dev clang-format clang-tidy gcovr pkg-config python3 qemu-user shellcheck
 libspdlog-dev libhwy-dev
-libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
-libprotobuf-dev protobuf-compiler
+libgtest-dev libgmock-dev libbenchmark-dev libdnnl-dev
 "
+# What mluop_case requires.
+case="libcli11-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler"
+packages="$packages $case"
 
 # MLUOP_OMP_OS_RELEASE: another file, for the test of this script.
 ID=unknown VERSION_ID=""
@@ -31,7 +33,7 @@ debian- | debian-12 | debian-13 | ubuntu-22.04 | ubuntu-24.04) known=yes ;;
 *) known="" ;;
 esac
 
-foreign=""
+foreign="" foreign_case=""
 sanitizers="yes"
 case "${1-}" in
 "") ;;
@@ -41,12 +43,15 @@ aarch64 | wheels)
     exit 1
   fi
   packages="$packages g++-aarch64-linux-gnu"
-  [ "$1" = aarch64 ] || packages="$packages debootstrap python3-venv"
+  if [ "$1" = wheels ]; then
+    packages="$packages debootstrap python3-venv"
+    foreign_case=libprotobuf-dev
+  fi
   foreign=arm64
   ;;
 deb) packages="$packages debootstrap dpkg-dev file lintian" ;;
 python | python-tests)
-  packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
+  packages="cmake ninja-build g++ libspdlog-dev libhwy-dev $case python3-venv python3-pip"
   [ "$1" = python ] || packages="$packages doxygen"
   # Ubuntu has no package of Chromium: chromium-browser installs a snap.
   [ "$1" = python ] || [ "$ID" = ubuntu ] || packages="$packages chromium"
@@ -71,7 +76,7 @@ own_architecture=$(dpkg --print-architecture)
 # The preset aarch64 links libraries of the architecture arm64, installed beside the machine's libraries.
 [ "$own_architecture" != "$foreign" ] || foreign=""
 if [ -n "$foreign" ]; then
-  for library in libspdlog-dev libhwy-dev libgtest-dev libgmock-dev libgomp1; do
+  for library in libspdlog-dev libhwy-dev libgtest-dev libgmock-dev libgomp1 $foreign_case; do
     packages="$packages $library:$foreign"
   done
 fi

@@ -28,7 +28,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "wheels"
 PROGRAM = ROOT / "python" / "tests" / "typed_program.py"
-LICENSES = {"LICENSE", "Apache-2.0.txt", "libhwy.txt", "libspdlog.txt", "libfmt.txt"}
+CASE = ROOT / "test" / "cases" / "ball_query" / "by_hand.prototxt"
+LICENSES = {
+    *("LICENSE", "Apache-2.0.txt", "libhwy.txt", "libspdlog.txt", "libfmt.txt"),
+    *("libprotobuf.txt", "libcli11.txt", "nlohmann-json3.txt"),
+}
 MANYLINUX = ("1", "2010", "2014", "_2_5", "_2_12", "_2_17", "_2_24", "_2_27", "_2_28")
 # What python3 of Debian 12 needs to import NumPy, for another architecture.
 PYTHON_PACKAGES = (
@@ -98,21 +102,27 @@ exec chroot "$0" env -i PYTHONPATH="$1" /usr/bin/python3 -W ignore "${@:2}"
     return run("unshare", "--mount", "bash", "-ec", script, root, folder, *command)
 
 
+def test_package(root: Path, packages: Path, libgomp: bool = True) -> None:
+    """Runs the self-test, and mluop_case."""
+    shutil.copy(CASE, root)
+    for command in ((), ("case", "run", f"/{CASE.name}")):
+        in_root(root, packages, "-m", "mluop_omp", *command, libgomp=libgomp)
+
+
 def test_newest_numpy(suite: str, python: str) -> None:
     root = debian(suite)
-    packages = install(root / "newest", python, "x86_64", "numpy")
-    in_root(root, packages, "-m", "mluop_omp")
+    test_package(root, install(root / "newest", python, "x86_64", "numpy"))
 
 
 def test_bullseye() -> None:
     test_newest_numpy("bullseye", "3.9")
     root = debian("bullseye")
-    packages = install(root / "oldest", "3.9", "x86_64", oldest("numpy"))
-    in_root(root, packages, "-m", "mluop_omp")
+    test_package(root, install(root / "oldest", "3.9", "x86_64", oldest("numpy")))
     # First, PyTorch has the only OpenMP runtime; then the system has one, too.
     packages = install(root / "torch", "3.9", "x86_64", "numpy", oldest("torch"))
     shutil.copy(PROGRAM, root)
     in_root(root, packages, f"/{PROGRAM.name}", libgomp=False)
+    test_package(root, packages, libgomp=False)
     for imports in ("mluop_omp, torch", "torch, mluop_omp"):
         code = f"import {imports}; (file,) = mluop_omp.info()['openmp']; print(file)"
         for libgomp in (False, True):
@@ -127,6 +137,7 @@ def test_extras() -> None:
     extras = f"{wheel('x86_64')}[mmcv,spconv,torch]"
     run(python, "-m", "pip", "install", "--quiet", extras, "pytest")
     run(python, "-m", "mluop_omp")
+    run(environment / "bin" / "mluop_case", "run", CASE)
     run(python, "-m", "pytest", "-q", ROOT / "python" / "tests" / "test_pages.py", "-k", "example")
 
 
@@ -141,12 +152,13 @@ def test_aarch64() -> None:
         run("dpkg-deb", "--extract", package, root)
     packages = install(root / "packages", "3.11", "aarch64", "numpy")
     libraries = [root / path / "aarch64-linux-gnu" for path in ("lib", "usr/lib")]
+    emulator = ("qemu-aarch64", "-E", f"LD_LIBRARY_PATH={':'.join(map(str, libraries))}")
     run(
-        *("qemu-aarch64", "-E", f"LD_LIBRARY_PATH={':'.join(map(str, libraries))}"),
-        *(root / "usr" / "bin" / "python3.11", "-m", "mluop_omp"),
+        *(*emulator, root / "usr" / "bin" / "python3.11", "-m", "mluop_omp"),
         PYTHONPATH=str(packages),
         PYTHONHOME=str(root / "usr"),
     )
+    run(*emulator, packages / "mluop_omp" / "mluop_case", "run", CASE)
 
 
 TESTS = {

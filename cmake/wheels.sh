@@ -36,7 +36,8 @@ tar -xzf "$dist"/*.tar.gz -C "$work/source" --strip-components=1
 
 cd "$work/source"
 for architecture in $architectures; do
-  set -- "--config-setting=build-dir=build/$architecture" --config-setting=cmake.define.MLUOP_OMP_MANYLINUX=ON
+  set -- "--config-setting=build-dir=build/$architecture" --config-setting=cmake.define.MLUOP_OMP_MANYLINUX=ON \
+    --config-setting=cmake.define.MLUOP_OMP_BUILD_CASE=ON
   if [ "$architecture" = aarch64 ]; then
     # NEON: the kernels do not use SVE.
     set -- "$@" --config-setting=cmake.define.MLUOP_OMP_ONE_INSTRUCTION_SET=ON \

@@ -6,13 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from mluop_omp import __version__, _status
+from mluop_omp import __version__, _case, _status
 from mluop_omp._library import MluOpError
 from mluop_omp.golden import _command as compare
 from mluop_omp.golden import _replay_command as replay
 from mluop_omp.golden._text import printable
 
-_COMMANDS = (compare, replay)
+_COMMANDS = (compare, replay, _case)
 _DESCRIPTION = """
 Without a command: prints versions, instruction set, OpenMP runtime, threads and the libraries that
 are installed, and tests each operator on a small case against its definition.

@@ -99,10 +99,16 @@ def _load_openmp_runtime() -> None:
     try:
         ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOLOAD)
     except OSError:
-        torch = importlib.util.find_spec("torch")
-        if torch is not None and torch.origin is not None:
-            for runtime in Path(torch.origin).parent.glob("lib/libgomp*.so*"):
-                ctypes.CDLL(str(runtime))
+        for runtime in openmp_runtimes_of_torch():
+            ctypes.CDLL(runtime)
+
+
+def openmp_runtimes_of_torch() -> list[str]:
+    """Returns the files of the OpenMP runtime in PyTorch, which it does not import."""
+    torch = importlib.util.find_spec("torch")
+    if torch is None or torch.origin is None:
+        return []
+    return [str(runtime) for runtime in Path(torch.origin).parent.glob("lib/libgomp*.so*")]
 
 
 functions = _load()

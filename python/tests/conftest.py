@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 import mluop_omp
 from mluop_omp.__main__ import main
+from mluop_omp._case import RUNNER
 
 
 class Table:
@@ -32,9 +34,13 @@ _TABLE = Table()
 
 @pytest.fixture
 def mluop_case() -> str | None:
-    """The program in PATH, or the one of a build in the source folder."""
+    """The command of the package, the program in PATH, or the one of a build in the source folder.
+
+    Without the program in the package, as in a source folder, its command does not run.
+    """
     build = Path(__file__).resolve().parents[2] / "build/release/case"
-    return shutil.which("mluop_case", path=f"{os.environ['PATH']}:{build}")
+    commands = f"{sysconfig.get_path('scripts')}:" if RUNNER.is_file() else ""
+    return shutil.which("mluop_case", path=f"{commands}{os.environ['PATH']}:{build}")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ ROOMS = {
         *("bevdepth", "bevdet", "bevfusion", "mmcv", "pcdet", "pointnet2", "spconv"),
     ),
     "golden": ("golden",),
-    "top": ("__init__", "__main__", "_install", "_self_test", "_status", "filters"),
+    "top": ("__init__", "__main__", "_case", "_install", "_self_test", "_status", "filters"),
 }
 # What passes the instruments on to users.
 USERS_OF_GOLDEN = {"__init__", "__main__", "filters"}

@@ -1,5 +1,6 @@
-# A configuration without a package, or without a compiler, ends with a message that names the package. On a system that
-# install-deps.sh does not know, it prints the names.
+# A configuration without a package, or without a compiler, ends with a message that names the package. mluop_case is left
+# out with such a message, unless MLUOP_OMP_BUILD_CASE is ON. On a system that install-deps.sh does not know, it prints the
+# names.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 # Requires that a command fails, and that its output, with line breaks as spaces, matches the regex.
@@ -19,14 +20,16 @@ expect_failure("CMAKE_CXX_COMPILER=no-g\\+\\+: .*apt install g\\+\\+ .*dnf insta
   ${configure} -DCMAKE_CXX_COMPILER=no-g++)
 list(APPEND configure -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
 # One message names both packages.
-expect_failure("requires spdlog, Highway 1.0 or newer: .*apt install libspdlog-dev libhwy-dev .*dnf install spdlog-devel highway-devel .*forge spdlog libhwy "
-  ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=ON)
+expect_failure("mluop_case, which is left out, requires CLI11: .*apt install libcli11-dev .* requires spdlog, Highway 1.0 or newer: .*apt install libspdlog-dev libhwy-dev .*dnf install spdlog-devel highway-devel .*forge spdlog libhwy "
+  ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=ON
+  -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON)
+expect_failure("MLUOP_OMP_BUILD_CASE=ON requires CLI11: .*apt install libcli11-dev " ${configure} -DMLUOP_OMP_BUILD_CASE=ON)
 expect_failure("requires OpenMP: .*apt install libomp-dev .*dnf install libomp-devel .*forge llvm-openmp "
   ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON -DCMAKE_DISABLE_FIND_PACKAGE_hwy=OFF
-  -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=OFF)
+  -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=OFF -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=OFF -DMLUOP_OMP_BUILD_CASE=OFF)
 expect_failure("MLUOP_OMP_BUILD_TESTS=ON requires GoogleTest: .*apt install libgtest-dev libgmock-dev "
   ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=OFF
-  -DMLUOP_OMP_BUILD_CASE=OFF -DMLUOP_OMP_BUILD_PERF=OFF)
+  -DMLUOP_OMP_BUILD_PERF=OFF)
 
 file(WRITE ${WORK_DIR}/os-release "ID=arch\n")
 set(ENV{MLUOP_OMP_OS_RELEASE} ${WORK_DIR}/os-release)
