@@ -39,6 +39,7 @@ OF_FIRST_VERSION(int, pthread_once, (pthread_once_t * control, Once* function), 
 OF_FIRST_VERSION(int, __pthread_key_create, (pthread_key_t * key, void (*destroy)(void*)), (key, destroy))
 
 pid_t gettid(void) { return (pid_t)syscall(SYS_gettid); }
+int tgkill(pid_t process, pid_t thread, int signal) { return (int)syscall(SYS_tgkill, process, thread, signal); }
 
 // On these architectures the kernel and the C library have the same structure.
 int stat(const char* path, struct stat* status) { return (int)syscall(SYS_newfstatat, AT_FDCWD, path, status, 0); }
