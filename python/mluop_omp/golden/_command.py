@@ -74,6 +74,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--all", action="store_true", help="also print a table of all tensors with their figures"
     )
+    parser.add_argument(
+        "--columns",
+        metavar="C,C,...",
+        type=shape,
+        action="append",
+        help="columns of the coordinates of FOUND in the order of EXPECTED, the batch first, such "
+        "as 0,3,2,1; may be repeated for another number of columns",
+    )
     parser.add_argument("--dtype", help="element type of raw files, such as float32 or half")
     parser.add_argument(
         "--expected-dtype", metavar="DTYPE", help="element type of a raw EXPECTED; default: --dtype"
@@ -154,7 +162,7 @@ def print_report(text: str) -> None:
 
 def _compare(arguments: argparse.Namespace) -> Comparison | RunComparison:
     paths = arguments.found, arguments.expected
-    names = "rtol", "atol", "criteria", "worst", "axes"
+    names = "rtol", "atol", "criteria", "worst", "axes", "columns"
     options = {name: getattr(arguments, name) for name in names}
     if any(map(is_run, paths)):
         return compare_runs(*paths, names=rules_of(arguments), **options)

@@ -142,6 +142,39 @@ def test_a_mapping_of_the_sites_is_proposed(sparse, name):
     assert (mapping.columns, mapping.multiply, mapping.divide, mapping.offset) == expected
     assert mapping.matches == 500
     assert "500 of 500 sites of found would match with" in str(result)
+    is_permuted = mapping.columns != (0, 1, 2, 3)
+    option = f"--columns {','.join(map(str, mapping.columns))}"
+    assert (option in str(result)) == is_permuted
+    if mapping.divide == 1 and is_permuted:
+        pair = SparseSites(features, change(indices)), SparseSites(*sparse)
+        assert compare(*pair, columns=mapping.columns)
+        assert compare({"x": [pair[0]]}, {"x": [pair[1]]}, columns=[mapping.columns])
+        assert not compare(*pair, columns=(0, 2, 1, 3))
+
+
+def test_columns_apply_to_extents_pages_and_further_mappings(sparse, tmp_path):
+    features, indices = sparse
+    expected = SparseSites(features, indices, SPACE, 2)
+    for columns in [(0, 3, 2, 1), (3, 0, 1, 2), (3, 2, 1, 0), (0, 2, 3, 1)]:
+        back = np.argsort(columns)
+        space = [SPACE[column - 1] for column in back if column]
+        found = SparseSites(features + (indices[:, 1:2] == 3), indices[:, back], space, 2)
+        result = compare(found, expected, columns=columns)
+        assert result.sites.equal and result.sites.outside_found == 0
+        assert result.worst[0].site[1] == 3
+        result.html(tmp_path / "page.html")
+        assert "cannot be read" not in (tmp_path / "page.html").read_text()
+    # A wrong order is given: the proposal is the whole order.
+    found = SparseSites(features, indices[:, [0, 3, 2, 1]])
+    assert compare(found, expected, columns=(0, 2, 3, 1)).sites.mapping.columns == (0, 3, 2, 1)
+    # Other numbers of columns have orders of their own.
+    assert compare(found, expected, columns=[(0, 2, 1), (0, 3, 2, 1)])
+
+
+@pytest.mark.parametrize("columns", [(0, 1, 1), (1, 2, 3), (0,), [(0, 1), (1, 0)], (0, -1)])
+def test_columns_that_are_no_order_are_refused(sparse, columns):
+    with pytest.raises(ValueError, match="columns is"):
+        compare(SparseSites(*sparse), SparseSites(*sparse), columns=columns)
 
 
 def test_of_several_mappings_the_simplest_is_proposed():

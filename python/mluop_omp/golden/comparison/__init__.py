@@ -10,12 +10,14 @@ _files.py reads tensors from files.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from mluop_omp.golden.comparison._criteria import Criteria, Options
 from mluop_omp.golden.comparison._nested import compare_values
 from mluop_omp.golden.comparison._result import Comparison
+from mluop_omp.golden.comparison._sites import Columns, check_columns
 from mluop_omp.golden.comparison._values import SparseSites
 
 __all__ = ["Comparison", "SparseSites", "compare"]
@@ -30,6 +32,7 @@ def compare(
     criteria: Criteria = None,
     worst: int = 5,
     axes: Sequence[str] | None = None,
+    columns: Columns = None,
 ) -> Comparison:
     """Compares a result with the expected one.
 
@@ -73,6 +76,10 @@ def compare(
             equal errors in the order of their positions.
         axes: names of the dimensions for the pattern, such as ("n", "c", "h", "w"). Tensors with
             another number of dimensions ignore them.
+        columns: the columns of the coordinates of found in the order of expected, the batch first,
+            such as (0, 3, 2, 1) if found has [batch, x, y, z] and expected [batch, z, y, x]; also a
+            list of such orders, one for each number of columns. Spatial shapes are reordered alike.
+            Coordinates with another number of columns ignore it.
 
     Returns:
         A `Comparison`: the verdict, also as bool(); figures; the worst elements; the pattern of the
@@ -86,4 +93,6 @@ def compare(
 
     Source: mluOpOmpCompare.
     """
-    return compare_values(found, expected, Options.of(rtol, atol, criteria, worst, axes))
+    options = Options.of(rtol, atol, criteria, worst, axes)
+    options = dataclasses.replace(options, columns=check_columns(columns))
+    return compare_values(found, expected, options)

@@ -101,6 +101,7 @@ class Options:
     criteria: dict[str, float | None]
     worst: int
     axes: tuple[str, ...] | None
+    columns: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def of(cls, rtol: Any, atol: Any, criteria: Criteria, worst: Any, axes: Any) -> Options:

@@ -8,6 +8,7 @@ from typing import Any
 from mluop_omp._library import MluOpError
 from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import listed
+from mluop_omp.golden.comparison import _sites
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._result import Comparison
@@ -20,8 +21,8 @@ _MAX_DEPTH = 64
 
 def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) -> Comparison:
     """Raises ValueError or TypeError if the two cannot be compared."""
-    operands = Operands(found, expected, options.axes)
-    found, expected = convert(found), convert(expected)
+    operands = Operands(_sites.with_columns(found, options.columns), expected, options.axes)
+    found, expected = convert(operands.found), convert(expected)
     if isinstance(found, dict) and isinstance(expected, dict):
         if depth == _MAX_DEPTH:
             raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")

@@ -147,9 +147,10 @@ def _mapping(mapping: SiteMapping, rows: int) -> str:
     axes = len(mapping.columns)
     parts = []
     if mapping.columns != tuple(range(axes)):
-        parts.append(f"columns of found in the order {list(mapping.columns)}")
-        if mapping.columns[0] == axes - 1:
-            parts[-1] += ", the batch last"
+        order = ",".join(map(str, mapping.columns))
+        is_last = mapping.columns[0] == axes - 1
+        batch = "the batch last, " if is_last else ""
+        parts.append(f"columns of found in another order ({batch}--columns {order})")
     if mapping.multiply != 1:
         parts.append(f"coordinates times {mapping.multiply}")
     if mapping.divide != 1:

@@ -6,17 +6,54 @@ A site is a row of integers: the batch, then a coordinate for each axis.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Union
 
 import numpy as np
 
-from mluop_omp.golden.comparison._values import Sparse, Tensor
+from mluop_omp.golden.comparison._values import Deferred, Sparse, Tensor, convert
 
 _INT64_MAX = 2**63 - 1
 # Fewer wrong sites may share a coordinate by chance.
 _MIN_LOCATED, _MAX_CHANCE = 8, 1e-3
 # Elements that are searched at a time.
 _BLOCK = 1 << 22
+
+# Orders of columns: one, or one for each number of columns.
+Columns = Union[Iterable[int], Iterable[Iterable[int]], None]
+
+
+def check_columns(columns: Columns) -> tuple[tuple[int, ...], ...]:
+    """Returns the orders of columns. Raises ValueError unless each is a permutation."""
+    listed = [] if columns is None else list(columns)
+    is_one = any(isinstance(each, (int, np.integer)) for each in listed)
+    orders: tuple[tuple[int, ...], ...] = tuple(map(tuple, [listed] if is_one else listed))  # type: ignore[arg-type]
+    for order in orders:
+        if len(order) < 2 or sorted(order) != list(range(len(order))):
+            raise ValueError(
+                f"columns is {order!r}, expected each column of the coordinates once, the batch "
+                "first, such as (0, 3, 2, 1)"
+            )
+    if len(set(map(len, orders))) < len(orders):
+        raise ValueError(f"columns is {orders!r}, expected one order for a number of columns")
+    return orders
+
+
+def with_columns(value: Any, orders: tuple[tuple[int, ...], ...]) -> Any:
+    """Returns a sparse tensor with its columns in one of the orders; other values as they are."""
+    return Deferred(lambda: _reordered(convert(value), orders)) if orders else value
+
+
+def _reordered(value: Any, orders: tuple[tuple[int, ...], ...]) -> Any:
+    columns = value.indices.shape[1] if isinstance(value, Sparse) else 0
+    for order in orders:
+        if len(order) == columns:
+            # The spatial extents are those of the columns other than the batch, in their order.
+            batch, *spatial = value.extents
+            axes = sorted(order[1:])
+            extents = batch, *(spatial[axes.index(column)] for column in order[1:])
+            return dataclasses.replace(value, indices=value.indices[:, order], extents=extents)
+    return value
 
 
 @dataclasses.dataclass(frozen=True)

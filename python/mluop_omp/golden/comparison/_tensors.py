@@ -179,4 +179,7 @@ def _mapping(found: Sparse, expected: Sparse, common: int, options: Options) -> 
     if 2 * matches < fewest or (left > LEFT and LEFT * matches < common):
         return None
     wrong = _engine.count_wrong(match.found, match.expected, options)
-    return dataclasses.replace(mapping, matches=matches, wrong=wrong)
+    # The columns of found are already in one of the given orders.
+    given = {len(order): order for order in options.columns}.get(len(mapping.columns))
+    columns = mapping.columns if given is None else tuple(given[c] for c in mapping.columns)
+    return dataclasses.replace(mapping, columns=columns, matches=matches, wrong=wrong)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable
 
 from mluop_omp.golden._text import listed, name_of, path_of
 from mluop_omp.golden.comparison._criteria import Criteria, Options
+from mluop_omp.golden.comparison._sites import Columns, check_columns
 from mluop_omp.golden.runs._alignment import Alignment, align
 from mluop_omp.golden.runs._judge import Judge, pairs_of
 from mluop_omp.golden.runs._names import NameMap, Names, contains
@@ -27,6 +29,7 @@ def compare_runs(
     criteria: Criteria = None,
     worst: int = 5,
     axes: Sequence[str] | None = None,
+    columns: Columns = None,
 ) -> RunComparison:
     """Compares two runs written by `mluop_omp.record`, call by call.
 
@@ -43,6 +46,7 @@ def compare_runs(
             such as {r"module\\.(.*)": r"\\1"}, pairs of them, or texts r"module\\.(.*)=\\1". The
             first expression that matches a whole name applies.
         rtol, atol, criteria, worst, axes: as in `mluop_omp.compare`, which compares the tensors.
+        columns: as in `mluop_omp.compare`, for all coordinates of the found run.
 
     Returns:
         A `RunComparison`.
@@ -55,6 +59,7 @@ def compare_runs(
     Source: mluOpOmpCompare; docs/record.md.
     """
     options = Options.of(rtol, atol, criteria, worst, axes)
+    options = dataclasses.replace(options, columns=check_columns(columns))
     with opened(found) as found_run, opened(expected) as expected_run:
         return _RunComparer(found_run, expected_run, NameMap(names), options).compare()
 
