@@ -15,6 +15,7 @@ from mluop_omp.golden.runs._judge import Judge, pairs_of
 from mluop_omp.golden.runs._names import NameMap, Names, contains
 from mluop_omp.golden.runs._result import GradientDifference, RunComparison
 from mluop_omp.golden.runs._rounding import Error, error_in
+from mluop_omp.golden.runs._rows import Rows
 from mluop_omp.golden.runs._run import Gradient, Run, RunSource, Value, opened
 from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
 
@@ -69,7 +70,8 @@ class _RunComparer:
         require_equal_seeds(found, expected)
         self._found, self._expected, self._names = found, expected, names
         is_strict = (options.rtol, options.atol) != (None, None) or bool(options.criteria)
-        compare = functools.partial(compare_recorded, (found, expected), options)
+        self._rows = Rows(found, expected, options)
+        compare = functools.partial(compare_recorded, (found, expected), options, self._rows)
 
         def error(mine: Value, other: Value) -> Error:
             comparison = compare(mine, other)
@@ -160,6 +162,7 @@ class _RunComparer:
         yield from alignment.rules
         yield from judge.notes
         yield from (f"map {pattern} matches no module" for pattern in self._names.unused)
+        yield from self._rows.notes()
         runs = {"found": self._found, "expected": self._expected}
         count = sum(each.is_sample for run in runs.values() for each in run.tensors.values())
         if count:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
+import operator
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Callable
 
 import numpy as np
 
@@ -15,11 +18,18 @@ from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._errors import Measure
 from mluop_omp.golden.comparison._nested import compare_values
+from mluop_omp.golden.comparison._sites import with_columns
 from mluop_omp.golden.comparison._values import Deferred, Tensor, convert
 from mluop_omp.golden.runs import _sample_patterns, _sampling
+from mluop_omp.golden.runs._orders import Order
+from mluop_omp.golden.runs._rows import Rows
 from mluop_omp.golden.runs._run import Run, Value
 
 _Runs = tuple[Run, Run]
+# Orders of rows in which one pair of tensors is compared.
+_MAX_ORDERS = 16
+# Reads a tensor of found (0) or of expected (1).
+_Read = Callable[[Run, Value, int], Any]
 
 
 def require_equal_seeds(found: Run, expected: Run) -> None:
@@ -31,26 +41,140 @@ def require_equal_seeds(found: Run, expected: Run) -> None:
         )
 
 
-def compare_recorded(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
-    """Compares a value of each run; if they cannot be compared, the error states why."""
+def compare_recorded(
+    runs: _Runs, options: Options, rows: Rows, found: Value, expected: Value
+) -> Comparison:
+    """Compares a value of each run; if they cannot be compared, the error states why.
+
+    rows: the orders of rows of the two runs, the same object in all calls for them.
+    """
     pair = found, expected
     tensors = [run.tensors[value.tensor] for run, value in zip(runs, pair)]
     is_sparse = [value.indices is not None for value in pair]
     if not all(each.has_values for each in tensors):
         return _incomparable("a tensor was recorded without its elements")
     if not any(each.is_sample for each in tensors):
-        e, b = (Value(value.tensor) if value.inferred else value for value in pair)
-        result = _compare(runs, options, e, b)
-        # Dense tensors with inferred sites: rows may be in the order of their sites.
-        is_inferred = found.inferred and expected.inferred
-        if is_inferred and not result.equal and not result.error:
-            return _compare(runs, options, found, expected)
-        return result
+        return _compare_whole(runs, options, rows, found, expected)
     if all(is_sparse):
+        if options.columns:
+            return _incomparable(
+                "samples of sites cannot be compared with columns in another order"
+            )
         return _compare_sites(runs, options, found, expected)
     if any(is_sparse):
         return _incomparable("one is sparse, the other dense, and only a sample is recorded")
     return _compare_elements(runs, options, found, expected)
+
+
+def _compare_whole(
+    runs: _Runs, options: Options, rows: Rows, found: Value, expected: Value
+) -> Comparison:
+    """Compares tensors in place, or else in an order of their rows that other tensors state."""
+    e, b = (Value(value.tensor) if value.inferred else value for value in (found, expected))
+    result = _compare(runs, options, e, b)
+    if e.indices is not None or b.indices is not None:
+        return result
+    if result.equal:
+        return _consistent(runs, options, rows, e, b, result)
+    results = [(_wrong(result), result)]
+    if found.inferred and expected.inferred and not result.error:
+        # Rows may be in the order of their sites, and wrong ones are reported with them.
+        at_sites = _compare(runs, options, found, expected)
+        if at_sites.equal:
+            return at_sites
+        results.insert(0, (_wrong(at_sites), at_sites))
+    for order in itertools.islice(rows.orders(e, b), _MAX_ORDERS):
+        for other in _in_order(runs, options, rows, e, b, order):
+            if other.equal and rows.is_pinned(order, e, b):
+                note = (
+                    f"equal as a set of rows, joined by {order.source}; in another order than the "
+                    "input of the call"
+                )
+                return dataclasses.replace(result, notes=(*result.notes, note))
+            if other.equal:
+                rows.use(order)
+                return other
+            results.append((_wrong(other) + order.missing, other))
+    for other in _compare_indices(runs, options, rows, e, b):
+        if other.equal:
+            return other
+        results.append((_wrong(other), other))
+    return min(results, key=operator.itemgetter(0))[1]
+
+
+def _consistent(
+    runs: _Runs, options: Options, rows: Rows, found: Value, expected: Value, result: Comparison
+) -> Comparison:
+    """Returns the result of tensors that agree in place, unless coordinates beside them do not."""
+    for order in rows.beside(found, expected):
+        if order.is_identity:
+            continue
+        for other in _in_order(runs, options, rows, found, expected, order):
+            if other.equal:
+                return result
+            note = f"rows agree in place, but {order.source} are in another order"
+            return dataclasses.replace(other, notes=(note, *other.notes))
+    return result
+
+
+def _wrong(result: Comparison) -> float:
+    return math.inf if result.error else result.figures["wrong"]
+
+
+def _in_order(
+    runs: _Runs, options: Options, rows: Rows, found: Value, expected: Value, order: Order
+) -> Iterator[Comparison]:
+    """Compares dense tensors with their rows joined by an order, in each way that it fits."""
+    shapes = [run.tensors[value.tensor].shape for run, value in zip(runs, (found, expected))]
+    options = dataclasses.replace(options, columns=())
+    for axis in order.axes(shapes[0], shapes[1]):
+        read = functools.partial(_read_in_order, order, axis)
+        result = _compare_read(runs, options, found, expected, read)
+        notes = [f"rows are joined by {order.source}"]
+        if not order.is_complete and order.sites is None:
+            notes.append("only joined rows are compared")
+        is_equal = result.equal and (order.is_complete or order.sites is not None)
+        yield dataclasses.replace(result, equal=is_equal, notes=(*notes, *result.notes))
+
+
+def _read_in_order(order: Order, axis: int, run: Run, value: Value, side: int) -> Any:
+    array, dtype = run.array(value.tensor), run.tensors[value.tensor].dtype
+    if order.sites is None:
+        return _tensor(order.taken(array, side, axis), dtype)
+    sites = run.array(order.sites[side])
+    if side == 0 and order.columns is not None:
+        is_sites = value.tensor == order.sites[side]
+        sites = sites[:, order.columns]
+        array = sites if is_sites else array
+    return SparseSites(_tensor(array, dtype), sites)
+
+
+def _compare_indices(
+    runs: _Runs, options: Options, rows: Rows, found: Value, expected: Value
+) -> Iterator[Comparison]:
+    """Compares integers as indices of rows that are in another order."""
+    tensors = [run.tensors[value.tensor] for run, value in zip(runs, (found, expected))]
+    if not all("int" in each.dtype for each in tensors) or tensors[0].shape != tensors[1].shape:
+        return
+    shape = tensors[0].shape
+    arrays = [run.array(value.tensor) for run, value in zip(runs, (found, expected))]
+    own = itertools.islice(rows.orders(found, expected), _MAX_ORDERS)
+    places = [(None, 0), *((order, axis) for order in own for axis in order.axes(shape, shape))]
+    for order in rows.of_indices():
+        indices = order.mapped(arrays[0])
+        if indices is None:
+            continue
+        for place, axis in places:
+            pair = [indices, arrays[1].astype(np.int64)]
+            if place is not None:
+                if not place.is_complete or rows.is_pinned(place, found, expected):
+                    continue
+                pair = [place.taken(array, side, axis) for side, array in enumerate(pair)]
+            result = _compare_tensors(options, pair[0], pair[1])
+            if result.equal:
+                rows.use(order)
+            note = f"values are rows, joined by {order.source}"
+            yield dataclasses.replace(result, notes=(note, *result.notes), _operands=None)
 
 
 def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
@@ -140,16 +264,22 @@ def _compare(
     runs: _Runs, options: Options, found: Value, expected: Value, limit: int | None = None
 ) -> Comparison:
     """Compares values, in sparse tensors the sites whose hash is below the limit."""
-    sides = list(zip(runs, (found, expected)))
-    result = _compare_tensors(options, *(_read(*side, limit) for side in sides))
+    return _compare_read(runs, options, found, expected, functools.partial(_read, limit))
+
+
+def _compare_read(
+    runs: _Runs, options: Options, found: Value, expected: Value, read: _Read
+) -> Comparison:
+    sides = [(run, value, side) for side, (run, value) in enumerate(zip(runs, (found, expected)))]
+    result = _compare_tensors(options, *(read(*each) for each in sides))
     if result._operands is None:
         return result
     # Keeps how to read the tensors, not the tensors.
-    again = (
-        Deferred(functools.partial(_read_again, os.path.abspath(run.path), value, limit))
-        for run, value in sides
+    own, other = (
+        Deferred(functools.partial(_read_again, read, os.path.abspath(run.path), value, side))
+        for run, value, side in sides
     )
-    operands = Operands(*again, result._operands.axes)
+    operands = Operands(with_columns(own, options.columns), other, result._operands.axes)
     return dataclasses.replace(result, _operands=operands)
 
 
@@ -164,12 +294,12 @@ def _incomparable(reason: str) -> Comparison:
     return Comparison(False, kind="error", error=reason)
 
 
-def _read_again(path: str, value: Value, limit: int | None) -> Any:
+def _read_again(read: _Read, path: str, value: Value, side: int) -> Any:
     with Run(path) as run:
-        return _read(run, value, limit)
+        return read(run, value, side)
 
 
-def _read(run: Run, value: Value, limit: int | None) -> Any:
+def _read(limit: int | None, run: Run, value: Value, side: int) -> Any:
     """Returns an argument for `compare`."""
     array, dtype = run.stored(value.tensor), run.tensors[value.tensor].dtype
     if value.indices is None:
