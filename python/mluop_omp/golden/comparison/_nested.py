@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 from mluop_omp._library import MluOpError
 from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import listed
-from mluop_omp.golden.comparison import _sites
+from mluop_omp.golden.comparison import _boxes, _sites
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._result import Comparison
@@ -17,6 +18,8 @@ from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 
 # Largest nesting of containers; a deeper one most likely contains itself.
 _MAX_DEPTH = 64
+# Members of a container that may hold boxes with their scores and labels.
+_MAX_MEMBERS = 64
 
 
 def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) -> Comparison:
@@ -63,6 +66,8 @@ def _compare_dicts(found: dict, expected: dict, options: Options, depth: int) ->
             children[name] = compare_values(found[name], expected[name], options, depth + 1)
         except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
             children[name] = Comparison(False, kind="error", error=str(error) or "out of memory")
+    if not all(children.values()):
+        children.update(_matched_boxes(found, expected, children, options))
     return Comparison(
         equal=not missing and not extra and all(children.values()),
         kind="nested",
@@ -93,6 +98,20 @@ def _prefix(found: tuple[str, ...], expected: tuple[str, ...]) -> str:
             if 2 * common >= len(names):
                 return f"; {common} would match without the prefix {prefix!r} of {side}"
     return ""
+
+
+def _matched_boxes(
+    found: dict, expected: dict, children: dict[str, Comparison], options: Options
+) -> dict[str, Comparison]:
+    """Returns the comparisons of detections by matched boxes, which replace some children."""
+    if len(children) > _MAX_MEMBERS:
+        return {}
+    try:
+        pair = [{name: convert(each[name]) for name in children} for each in (found, expected)]
+    except (OSError, ValueError, TypeError, MemoryError):
+        return {}
+    compare = functools.partial(compare_tensors, options=options)
+    return _boxes.compare_matched(pair[0], pair[1], children, compare)
 
 
 def _natural(name: str) -> tuple[int, str]:

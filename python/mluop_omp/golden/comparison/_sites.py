@@ -48,7 +48,7 @@ def _reordered(value: Any, orders: tuple[tuple[int, ...], ...]) -> Any:
     columns = value.indices.shape[1] if isinstance(value, Sparse) else 0
     for order in orders:
         if len(order) == columns:
-            # The spatial extents are those of the columns other than the batch, in their order.
+            # An extent for each column other than the batch, in the order of the columns.
             batch, *spatial = value.extents
             axes = sorted(order[1:])
             extents = batch, *(spatial[axes.index(column)] for column in order[1:])

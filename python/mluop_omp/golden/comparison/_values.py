@@ -124,6 +124,12 @@ def convert(value: Any) -> Any:
         return _sparse(sites)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value))
+    if torch is not None and isinstance(getattr(value, "tensor", None), torch.Tensor):
+        # Boxes of mmdet3d and detectron2.
+        return _from_torch(value.tensor)
+    if callable(getattr(value, "items", None)) and callable(getattr(value, "keys", None)):
+        # InstanceData of mmengine.
+        return convert(dict(value.items()))
     return value
 
 

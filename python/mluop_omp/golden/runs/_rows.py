@@ -1,8 +1,8 @@
 """Rows that two runs have in another order, and the tensors that state it.
 
-Coordinates state which rows belong together, and so do the values of the tensors that the recording
-was given. An order that only the judged tensor states is accepted where nothing fixes the order of
-its rows: coordinates, the arguments of the recorded model, and the points within a voxel.
+Coordinates state which rows belong together, as do the values of the arguments of the recorded
+model. An order that only the judged tensor states is accepted where nothing fixes the order of its
+rows: coordinates, the arguments of the recorded model, and the points within a voxel.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from mluop_omp.golden._numbers import relative_atol, tolerated
 from mluop_omp.golden._text import counted, name_of, path_of
+from mluop_omp.golden.comparison._boxes import Matching, Names, Shape, detection, find, match
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._values import Tensor
 from mluop_omp.golden.runs._names import contains
@@ -48,6 +49,7 @@ class Rows:
         self._used: collections.Counter[str] = collections.Counter()
         self.by_coordinates = functools.lru_cache(maxsize=None)(self._by_coordinates)
         self._by_values = functools.lru_cache(maxsize=None)(self._order_by_values)
+        self._by_overlap = functools.lru_cache(maxsize=None)(self._matching)
         self._by_points = functools.lru_cache(maxsize=None)(self._order_of_points)
 
     def use(self, order: Order) -> None:
@@ -77,6 +79,35 @@ class Rows:
                     seen.add(id(order))
                     yield order
 
+    def boxes(self, found: Value, expected: Value) -> tuple[Order, Matching, bool] | None:
+        """Returns the matched boxes of a detection that has both tensors, and whether they are it.
+
+        None if no call takes or returns them in a detection, or too few boxes match.
+        """
+        names = found.tensor, expected.tensor
+        sides = [side.detections.get(name, {}) for side, name in zip(self.sides, names)]
+        for own, other in itertools.product(*sides):
+            role = sides[0][own]
+            matching = self._by_overlap(own, other) if role == sides[1][other] else None
+            if matching is not None:
+                pair = own.boxes, other.boxes
+                source = f"the overlap of {self.sides[1].labels[other.boxes]}"
+                shapes = self._shapes(pair)
+                order = Order(source, shapes[0][:1], shapes[1][:1], matching.rows, pair)
+                return order, matching, role == 0
+        return None
+
+    def _matching(self, found: Names, expected: Names) -> Matching | None:
+        tensors = [name for each in (found, expected) for name in each if name]
+        runs = [side.run for side in self.sides]
+        sides = zip(self.sides, (found, expected))
+        if not all(side.is_whole(name) for side, each in sides for name in each if name):
+            return None
+        if len(tensors) % 2 or [bool(name) for name in found] != [bool(n) for n in expected]:
+            return None
+        read = [lambda name, run=run: _tensor(run, name) for run in runs]
+        return match(detection(found, read[0]), detection(expected, read[1]))
+
     def of_indices(self) -> list[Order]:
         """Returns the orders of rows that integers may refer to."""
         found, expected = (sorted(side.coordinates) for side in self.sides)
@@ -88,22 +119,36 @@ class Rows:
     def is_pinned(self, order: Order, found: Value, expected: Value) -> bool:
         """Returns whether a call has an input whose rows stay in place although its output moves.
 
-        A kernel that writes right rows to wrong places would agree otherwise.
+        A kernel that writes right rows to wrong places would agree otherwise. A call that returns
+        the coordinates, and another tensor in their order, may choose the order of its rows.
         """
         names = found.tensor, expected.tensor
-        inputs = [group.inputs for group in self._producers(names)] or [{}, {}]
-        for path in inputs[0].keys() & inputs[1].keys():
-            pair = inputs[0][path], inputs[1][path]
+        producers = self._producers(names)
+        if not producers:
+            return False
+        outputs = [group.values for group in producers]
+        returned = [{value.tensor for value in each.values()} for each in outputs]
+        if order.sites is not None and all(n in each for n, each in zip(order.sites, returned)):
+            moving = (pair for pair, stays in self._placed(order, *outputs) if not stays)
+            if any(a != b for pair in moving for a, b in zip(pair, names)):
+                return False
+        return any(stays for _, stays in self._placed(order, *(g.inputs for g in producers)))
+
+    def _placed(
+        self, order: Order, found: dict[str, Value], expected: dict[str, Value]
+    ) -> Iterator[tuple[_Names, bool]]:
+        """Yields dense tensors that are equal either in place (True) or in an order (False)."""
+        for path in found.keys() & expected.keys():
+            pair = found[path], expected[path]
+            names = pair[0].tensor, pair[1].tensor
             if any(each.indices is not None and not each.inferred for each in pair):
                 continue
-            axes = order.axes(*self._shapes((pair[0].tensor, pair[1].tensor)))
-            if not axes or not all(s.is_whole(v.tensor) for s, v in zip(self.sides, pair)):
-                continue
-            arrays = [side.run.array(v.tensor) for side, v in zip(self.sides, pair)]
-            moved = [order.taken(array, side, axes[0]) for side, array in enumerate(arrays)]
-            if np.array_equal(arrays[0], arrays[1]) and not np.array_equal(moved[0], moved[1]):
-                return True
-        return False
+            axes = order.axes(*self._shapes(names))
+            if axes and all(side.is_whole(name) for side, name in zip(self.sides, names)):
+                e, b = (side.run.array(name) for side, name in zip(self.sides, names))
+                is_moved = np.array_equal(order.taken(e, 0, axes[0]), order.taken(b, 1, axes[0]))
+                if np.array_equal(e, b) != is_moved:
+                    yield names, not is_moved
 
     def _candidates(self, names: _Names, found: Value, expected: Value) -> Iterator[Order]:
         shapes = self._shapes(names)
@@ -238,8 +283,7 @@ class Rows:
         )
 
     def _read(self, names: _Names) -> list[Tensor]:
-        runs = (side.run for side in self.sides)
-        return [Tensor(run.array(n), run.tensors[n].dtype) for run, n in zip(runs, names)]
+        return [_tensor(side.run, name) for side, name in zip(self.sides, names)]
 
     def _joined(self, found: Tensor, expected: Tensor, dims: int) -> np.ndarray | None:
         """Returns rows [K, 2] that belong together; `dims` dimensions count them."""
@@ -259,6 +303,10 @@ class Rows:
         return np.stack([partner, np.arange(len(partner))], axis=1)
 
 
+def _tensor(run: Run, name: str) -> Tensor:
+    return Tensor(run.array(name), run.tensors[name].dtype)
+
+
 def _near_pairs(found: list[str], expected: list[str]) -> Iterator[_Names]:
     """Yields pairs of names, those at near positions first."""
     places = itertools.product(range(len(found)), range(len(expected)))
@@ -275,6 +323,7 @@ class Places:
         labels: the first of its places, as text.
         coordinates: integers [M, 2..5] by M, in the order of the run.
         voxels: floating-point tensors [M, P, C] by M that a call takes or returns with coordinates.
+        detections: the detections that have a tensor, and its position in their names.
         given: floating-point tensors that the recording was given: no recorded call contains the
             calls that take them.
     """
@@ -285,6 +334,7 @@ class Places:
         self.labels: dict[str, str] = {}
         self.coordinates: dict[int, dict[str, None]] = {}
         self.voxels: dict[int, dict[str, None]] = {}
+        self.detections: dict[str, dict[Names, int]] = {}
         modules = {call.module for call in run.calls}
         given: dict[str, None] = {}
         for call in run.calls:
@@ -297,6 +347,7 @@ class Places:
                     self._add(value, group, label)
                 for value in values.values():
                     self._add_voxels(value)
+                self._add_detections(values)
             if not any(contains(each, call.module) for each in modules if each != call.module):
                 given.update(dict.fromkeys(v.tensor for v in call.inputs.values()))
         for gradient in run.gradients:
@@ -324,6 +375,15 @@ class Places:
         is_float = "float" in self.run.tensors[value.tensor].dtype
         if len(shape) == 3 and is_float and self.coordinates_beside(value.tensor):
             self.voxels.setdefault(shape[0], {})[value.tensor] = None
+
+    def _add_detections(self, values: dict[str, Value]) -> None:
+        dense = {path: value.tensor for path, value in values.items() if value.indices is None}
+        tensors = {path: self.run.tensors[name] for path, name in dense.items()}
+        for names in find({p: Shape(each.dtype, each.shape) for p, each in tensors.items()}):
+            of_run = Names(*(dense[path] if path else "" for path in names))
+            for role, name in enumerate(of_run):
+                if name:
+                    self.detections.setdefault(name, {}).setdefault(of_run, role)
 
     def _is_given(self, name: str) -> bool:
         recorded = self.run.tensors[name]

@@ -14,6 +14,7 @@ from typing import Any, Callable
 import numpy as np
 
 from mluop_omp.golden.comparison import Comparison, SparseSites
+from mluop_omp.golden.comparison._boxes import Matching
 from mluop_omp.golden.comparison._criteria import Options
 from mluop_omp.golden.comparison._data import Operands
 from mluop_omp.golden.comparison._errors import Measure
@@ -77,6 +78,13 @@ def _compare_whole(
     if result.equal:
         return _consistent(runs, options, rows, e, b, result)
     results = [(_wrong(result), result)]
+    boxes = _compare_boxes(runs, options, rows, e, b)
+    if boxes is not None:
+        order, matched = boxes
+        if matched.equal and not rows.is_pinned(order, e, b):
+            rows.use(order)
+            return matched
+        results.insert(0, (_wrong(matched) + order.missing, matched))
     if found.inferred and expected.inferred and not result.error:
         # Rows may be in the order of their sites, and wrong ones are reported with them.
         at_sites = _compare(runs, options, found, expected)
@@ -114,7 +122,29 @@ def _consistent(
                 return result
             note = f"rows agree in place, but {order.source} are in another order"
             return dataclasses.replace(other, notes=(note, *other.notes))
+    matched = _compare_boxes(runs, options, rows, found, expected)
+    if matched is not None and not matched[1].equal and not matched[0].is_identity:
+        note = "rows agree in place, but the boxes are in another order"
+        return dataclasses.replace(matched[1], notes=(note, *matched[1].notes))
     return result
+
+
+def _compare_boxes(
+    runs: _Runs, options: Options, rows: Rows, found: Value, expected: Value
+) -> tuple[Order, Comparison] | None:
+    """Compares tensors of detections at the boxes that match; None if few boxes do."""
+    matched = rows.boxes(found, expected)
+    if matched is None:
+        return None
+    order, matching, is_boxes = matched
+    read = functools.partial(_read_matched, matching, is_boxes)
+    result = _compare_read(runs, options, found, expected, read)
+    return order, matching.judged(result, is_boxes)
+
+
+def _read_matched(matching: Matching, is_boxes: bool, run: Run, value: Value, side: int) -> Any:
+    tensor = Tensor(run.array(value.tensor), run.tensors[value.tensor].dtype)
+    return matching.taken(tensor, side, is_boxes)
 
 
 def _wrong(result: Comparison) -> float:
