@@ -258,6 +258,8 @@ def _notes(
     has_order: bool,
 ) -> Iterator[str]:
     counts = len(found.boxes), len(expected.boxes)
+    if not has_order:
+        yield "the scores of found do not descend, the expected scores do"
     yield f"{len(rows)} of {counts[1]} boxes are matched (IoU >= {_MIN_OVERLAP})"
     e, b = found.boxes[rows[:, 0]], expected.boxes[rows[:, 1]]
     if turns is not None:
@@ -279,9 +281,7 @@ def _notes(
             scores = () if own.scores is None else (f"{x:.3g}" for x in own.scores[alone][:9])
             scored = f" with scores {listed(scores, len(alone))}" if own.scores is not None else ""
             yield f"{len(alone)} only in {side}{scored}"
-    if not has_order:
-        yield "the scores of found do not descend, the expected scores do"
-    elif not (np.diff(rows[:, 0]) > 0).all():
+    if not (np.diff(rows[:, 0]) > 0).all():
         yield "boxes are in another order"
 
 

@@ -45,6 +45,10 @@ def verdict_of(comparison: Outcome) -> str:
     reasons = {"nested": _nested, "dense": _elements, "sparse": _sites}.get(comparison.kind)
     verdict = "equal" if comparison.equal else "differ"
     reason = reasons(comparison) if reasons else "; ".join(comparison.notes)
+    agrees = comparison.kind == "dense" and all(each.passed for each in comparison.criteria)
+    if agrees and not comparison.equal and comparison.notes:
+        # The compared elements agree, and the first note states what differs.
+        reason = f"{comparison.notes[0]}; {reason}"
     return f"{verdict}: {reason}" if reason else verdict
 
 

@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from mluop_omp.golden._text import counted
 from mluop_omp.golden.comparison import Comparison, SparseSites
 from mluop_omp.golden.comparison._boxes import Matching
 from mluop_omp.golden.comparison._criteria import Options
@@ -162,7 +163,7 @@ def _in_order(
         result = _compare_read(runs, options, found, expected, read)
         notes = [f"rows are joined by {order.source}"]
         if not order.is_complete and order.sites is None:
-            notes.append("only joined rows are compared")
+            notes.insert(0, f"{counted(order.missing, 'row')} in one run only")
         is_equal = result.equal and (order.is_complete or order.sites is not None)
         yield dataclasses.replace(result, equal=is_equal, notes=(*notes, *result.notes))
 
