@@ -309,3 +309,39 @@ def test_coordinates_of_runs_in_another_order_of_axes(tmp_path, columns):
     assert f"--columns {','.join(map(str, columns))}" in str(compare_runs(paths[1], paths[0]))
     result = compare_runs(paths[1], paths[0], columns=columns)
     assert result.equal, str(result)
+
+
+class Pairs(nn.Module):
+    """Returns coordinates, and the index pairs between them and others, as [K, 2, N]."""
+
+    def __init__(self, order, axis):
+        super().__init__()
+        self.order, self.axis, self.wrong = order, axis, 0
+
+    def forward(self, coors):
+        coors = coors[self.order]
+        out, pairs, _ = mt.functional.indice_pairs(
+            *(coors, BATCHES, list(SPACE)), *([2] * 3, [2] * 3, [0] * 3, [1] * 3)
+        )
+        pairs[0, 1, 0] += self.wrong
+        return coors, out, pairs.movedim(1, self.axis).contiguous()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_index_pairs_of_rows_in_another_order_agree(tmp_path, axis):
+    linear = np.random.default_rng(0).permutation(BATCHES * np.prod(SPACE))[:200]
+    coors = torch.from_numpy(np.stack(np.unravel_index(linear, (BATCHES, *SPACE)), 1)).int()
+    model = Pairs(torch.arange(200), axis)
+
+    def recorded(name):
+        with recording(model, tmp_path / name):
+            model(coors)
+        return tmp_path / name
+
+    expected = recorded("expected.npz")
+    model.order = shuffled(200)
+    result = compare_runs(recorded("found.npz"), expected)
+    assert result.equal, str(result)
+    model.wrong = 1
+    text = str(compare_runs(recorded("found.npz"), expected))
+    assert "output 2: differ" in text and "as sets for each offset" in text

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from mluop_omp.golden._text import counted
+from mluop_omp.golden._text import counted, listed
 from mluop_omp.golden.comparison import Comparison, SparseSites
 from mluop_omp.golden.comparison._boxes import Matching
 from mluop_omp.golden.comparison._criteria import Options
@@ -206,6 +206,42 @@ def _compare_indices(
                 rows.use(order)
             note = f"values are rows, joined by {order.source}"
             yield dataclasses.replace(result, notes=(note, *result.notes), _operands=None)
+    yield from _compare_rulebooks(options, rows, arrays)
+
+
+def _compare_rulebooks(
+    options: Options, rows: Rows, arrays: list[np.ndarray]
+) -> Iterator[Comparison]:
+    """Compares index pairs [K, 2, N] or [2, K, N] of rows in another order, as sets per offset."""
+    axis = next((dim for dim in (1, 0) if arrays[0].ndim == 3 and arrays[0].shape[dim] == 2), None)
+    if axis is None:
+        return
+    e, b = (np.moveaxis(array, axis, -1).astype(np.int64) for array in arrays)
+    orders = [None, *rows.of_indices()]
+    for chosen in itertools.product(orders, orders):
+        used = [order for order in chosen if order is not None]
+        mapped = [
+            e[..., k] if order is None else order.mapped(e[..., k])
+            for k, order in enumerate(chosen)
+        ]
+        if not used or mapped[0] is None or mapped[1] is None:
+            continue
+        pair = [_sorted_pairs(mapped[0], mapped[1]), _sorted_pairs(b[..., 0], b[..., 1])]
+        result = _compare_tensors(options, pair[0], pair[1])
+        if result.equal:
+            for order in dict.fromkeys(used):
+                rows.use(order)
+        sources = listed(dict.fromkeys(order.source for order in used))
+        note = f"index pairs of rows, joined by {sources}, are compared as sets for each offset"
+        yield dataclasses.replace(result, notes=(note, *result.notes), _operands=None)
+
+
+def _sorted_pairs(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Returns index pairs [K, N, 2] in ascending order within each offset."""
+    offsets = np.repeat(np.arange(inputs.shape[0]), inputs.shape[1])
+    order = np.lexsort((outputs.reshape(-1), inputs.reshape(-1), offsets))
+    pairs = np.stack([inputs.reshape(-1)[order], outputs.reshape(-1)[order]], axis=-1)
+    return pairs.reshape(*inputs.shape, 2)
 
 
 def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
