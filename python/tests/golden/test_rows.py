@@ -345,3 +345,37 @@ def test_index_pairs_of_rows_in_another_order_agree(tmp_path, axis):
     model.wrong = 1
     text = str(compare_runs(recorded("found.npz"), expected))
     assert "output 2: differ" in text and "as sets for each offset" in text
+
+
+@pytest.mark.parametrize("sizes", [(60_000, 60_000), (60_000, None), (None, 60_000)])
+def test_samples_of_rows_in_another_order(tmp_path, sizes):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.voxelize, self.linear, self.order = Returned(), nn.Linear(64, 64), None
+
+        def forward(self, coors, voxels):
+            return self.linear(self.voxelize(voxels, coors, self.order)[0])
+
+    class Returned(nn.Module):
+        def forward(self, voxels, coors, order):
+            return (voxels, coors) if order is None else (voxels[order], coors[order])
+
+    torch.manual_seed(0)
+    model, coors = Model(), torch.stack([torch.arange(300) // k % 7 for k in (1, 7, 49)], 1)
+    values = coors.int(), torch.randn(300, 2, 64)
+
+    def recorded(name, size, order):
+        model.order = order
+        options = {} if size is None else {"max_bytes": size}
+        with torch.no_grad(), recording(model, tmp_path / name, state=False, **options):
+            model(*values)
+        return tmp_path / name
+
+    expected = recorded("expected.npz", sizes[0], None)
+    result = compare_runs(recorded("found.npz", sizes[1], shuffled(300)), expected)
+    assert result.equal, str(result)
+    assert "samples of" in str(result)
+    hooked(model.linear, lambda out: added(out, (..., slice(3, 9))))
+    text = str(compare_runs(recorded("found.npz", sizes[1], shuffled(300)), expected))
+    assert "first difference: linear" in text and "rows are joined by the coordinates" in text

@@ -14,7 +14,7 @@ from mluop_omp.golden.comparison._values import Sparse, Tensor
 from mluop_omp.golden.runs import _sampling
 
 # Rows that are joined although their values are rounded.
-_MAX_INEXACT = 1 << 20
+_MAX_INEXACT = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,6 +79,24 @@ class Order:
         if not self.is_complete:
             return taken
         return np.moveaxis(taken.reshape(*lead, *moved.shape[2:]), 1, axis)
+
+    def moved(
+        self, elements: np.ndarray, found: tuple[int, ...], expected: tuple[int, ...], axis: int
+    ) -> np.ndarray:
+        """Returns the elements of expected that belong to elements of found; -1 if there is none.
+
+        Elements are indices in flattened tensors of these shapes.
+        """
+        index = list(np.unravel_index(elements, found))
+        table = np.full(math.prod(self.found), -1)
+        table[self.rows[:, 0]] = self.rows[:, 1]
+        row = table[index[0] if axis == 0 else index[0] * found[axis] + index[axis]]
+        known = np.maximum(row, 0)
+        index[0] = known if axis == 0 else known // expected[axis]
+        if axis:
+            index[axis] = known % expected[axis]
+        target = np.ravel_multi_index(tuple(index), expected)
+        return np.where(row < 0, -1, target)
 
     def mapped(self, indices: np.ndarray) -> np.ndarray | None:
         """Returns rows of expected for rows of found; -2 for rows of found alone.

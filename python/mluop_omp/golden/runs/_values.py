@@ -30,6 +30,8 @@ from mluop_omp.golden.runs._run import Run, Value
 _Runs = tuple[Run, Run]
 # Orders of rows in which one pair of tensors is compared.
 _MAX_ORDERS = 16
+# Elements that samples of rows in another order must have in common.
+_MIN_COMMON = 64
 # Reads a tensor of found (0) or of expected (1).
 _Read = Callable[[Run, Value, int], Any]
 
@@ -65,7 +67,18 @@ def compare_recorded(
         return _compare_sites(runs, options, found, expected)
     if any(is_sparse):
         return _incomparable("one is sparse, the other dense, and only a sample is recorded")
-    return _compare_elements(runs, options, found, expected)
+    result = _compare_elements(runs, options, found, expected)
+    results = [result]
+    for order in itertools.islice(rows.orders(found, expected), _MAX_ORDERS * (not result.equal)):
+        for axis in order.axes(tensors[0].shape, tensors[1].shape):
+            moved = _compare_elements(runs, options, found, expected, order, axis)
+            if moved.equal and rows.is_pinned(order, found, expected):
+                continue
+            if moved.equal:
+                rows.use(order)
+                return moved
+            results.append(moved)
+    return min(results, key=_share_wrong)
 
 
 def _compare_whole(
@@ -148,8 +161,12 @@ def _read_matched(matching: Matching, is_boxes: bool, run: Run, value: Value, si
     return matching.taken(tensor, side, is_boxes)
 
 
+def _share_wrong(result: Comparison) -> float:
+    return _wrong(result) / max(result.figures.get("elements", 1), 1)
+
+
 def _wrong(result: Comparison) -> float:
-    return math.inf if result.error else result.figures["wrong"]
+    return math.inf if result.error else float(result.figures["wrong"])
 
 
 def _in_order(
@@ -244,11 +261,21 @@ def _sorted_pairs(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     return pairs.reshape(*inputs.shape, 2)
 
 
-def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Value) -> Comparison:
-    """Compares the elements that the samples of two dense tensors have in common."""
+def _compare_elements(
+    runs: _Runs,
+    options: Options,
+    found: Value,
+    expected: Value,
+    order: Order | None = None,
+    axis: int = 0,
+) -> Comparison:
+    """Compares the elements that the samples of two dense tensors have in common.
+
+    order: joins the rows, which the first dimension and `axis` count.
+    """
     sides = [(run, run.tensors[value.tensor]) for run, value in zip(runs, (found, expected))]
     shapes = [recorded.shape for _, recorded in sides]
-    if shapes[0] != shapes[1]:
+    if order is None and shapes[0] != shapes[1]:
         return _incomparable(f"shapes differ: found {list(shapes[0])}, expected {list(shapes[1])}")
     # Reading first checks that each sample is as large as its count.
     arrays = [run.stored(recorded.name).reshape(-1) for run, recorded in sides]
@@ -258,12 +285,18 @@ def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Val
         else _sampling.elements(run.seed, recorded.count, recorded.shape)
         for run, recorded in sides
     ]
-    # The smaller sample is contained in the other.
-    elements = min((each[0] for each in samples if each is not None), key=len)
-    # Where both have these elements.
+    own, other = (None if sample is None else sample[0] for sample in samples)
+    if own is None:
+        own = np.arange(sides[0][1].size) if order is not None or other is None else other
+    elements = own if order is None else order.moved(own, shapes[0], shapes[1], axis)
+    is_common = elements >= 0 if other is None else np.isin(elements, other)
+    own, elements = own[is_common], elements[is_common]
+    if order is not None and (len(elements) < _MIN_COMMON or not order.is_complete):
+        return _incomparable("samples of rows in another order have few elements in common")
+    # Where both samples have these elements.
     places = [
-        elements if sample is None else sample[1][np.searchsorted(sample[0], elements)]
-        for sample in samples
+        each if sample is None else sample[1][np.searchsorted(sample[0], each)]
+        for sample, each in zip(samples, (own, elements))
     ]
     arrays = [array[place] for array, place in zip(arrays, places)]
     dtypes = [recorded.dtype for _, recorded in sides]
@@ -273,11 +306,11 @@ def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Val
         return result
     worst = []
     for wrong in result.worst:
-        index = np.unravel_index(elements[wrong.index[0]], shapes[0])
+        index = np.unravel_index(elements[wrong.index[0]], shapes[1])
         worst.append(dataclasses.replace(wrong, index=tuple(map(int, index))))
     errors, _ = Measure.of(result).row_errors(*map(convert, tensors))
     pattern, notes = "", list[str]()
-    if errors.any():
+    if errors.any() and order is None:
         count = min(recorded.count for _, recorded in sides if recorded.count is not None)
         sample = _sampling.parts(runs[0].seed, count, shapes[0])
         exact = dataclasses.replace(options, rtol=result.rtol, atol=result.atol)
@@ -296,13 +329,14 @@ def _compare_elements(runs: _Runs, options: Options, found: Value, expected: Val
             for part in (*sample, _sampling.core(runs[0].seed, count, shapes[0]))
         ]
         pattern, notes = _sample_patterns.describe(compare, sample, parts, shapes[0], options.axes)
-        pattern = pattern or _common_indices(elements[errors > 0], shapes[0])
+    pattern = pattern or _common_indices(elements[errors > 0], shapes[1])
+    joined = () if order is None else (f"rows are joined by {order.source}",)
     return dataclasses.replace(
         result,
         worst=tuple(worst),
         # The pattern and notes of the engine describe elements without their positions.
         pattern=pattern,
-        notes=(f"a sample: {len(elements)} of {sides[0][1].size} elements", *notes),
+        notes=(f"a sample: {len(elements)} of {sides[1][1].size} elements", *joined, *notes),
         _operands=None,
     )
 
