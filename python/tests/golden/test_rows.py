@@ -379,3 +379,28 @@ def test_samples_of_rows_in_another_order(tmp_path, sizes):
     hooked(model.linear, lambda out: added(out, (..., slice(3, 9))))
     text = str(compare_runs(recorded("found.npz", sizes[1], shuffled(300)), expected))
     assert "first difference: linear" in text and "rows are joined by the coordinates" in text
+
+
+class Neighbors(nn.Module):
+    def forward(self, points):
+        return torch.arange(180, dtype=torch.int32).view(60, 3) + points[:, :1].int() * 0
+
+
+class Refined(nn.Module):
+    def forward(self, points):
+        return {"proposals": points.repeat(1, 2)[:, :6] + torch.tensor([0, 0, 0, 9, 9, 9.0])}
+
+
+@pytest.mark.parametrize("layer", [Neighbors, Refined])
+def test_right_rows_in_wrong_places_differ(tmp_path, layer):
+    """The rows of the input are in place, and fix the order of rows that look like a set."""
+    net, points = nn.Sequential(layer()), torch.rand(60, 4) * 500
+    expected = run(net, tmp_path / "expected.npz", points)
+    hooked(
+        net[0],
+        lambda out: (
+            {k: v.flip(0) for k, v in out.items()} if isinstance(out, dict) else out.flip(0)
+        ),
+    )
+    result = compare_runs(run(net, tmp_path / "found.npz", points), expected)
+    assert "first difference: 0 (" in str(result), str(result)

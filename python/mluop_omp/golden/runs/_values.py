@@ -95,10 +95,11 @@ def _compare_whole(
     boxes = _compare_boxes(runs, options, rows, e, b)
     if boxes is not None:
         order, matched = boxes
-        if matched.equal and not rows.is_pinned(order, e, b):
+        if not matched.equal:
+            results.insert(0, (_wrong(matched) + order.missing, matched))
+        elif not rows.is_pinned(order, e, b):
             rows.use(order)
             return matched
-        results.insert(0, (_wrong(matched) + order.missing, matched))
     if found.inferred and expected.inferred and not result.error:
         # Rows may be in the order of their sites, and wrong ones are reported with them.
         at_sites = _compare(runs, options, found, expected)
