@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 _MAX_NAMES = 8
 
@@ -64,10 +63,3 @@ def table(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     """Returns a line for each row. alignment: "<" or ">" for each column."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(map("{:{}{}}".format, row, alignment, widths)).rstrip() for row in rows]
-
-
-def call_label(call: Any, is_repeated: bool) -> str:
-    """Returns the name and the class of a call of a module, its number, and its line of Python."""
-    label = module_label(call.module, call.kind.rpartition(".")[2])
-    label += f", call {call.number}" if is_repeated else ""
-    return f"{label}, at {call.line}" if call.line else label

@@ -884,7 +884,10 @@ def test_names_are_mapped(model, image):
         assert result.first.call.module == "last" and result.first.found_module == "module.last"
         assert result.only_found == result.only_expected == ()
     assert result.notes == ("map unused matches no module",)
-    for pair, text in ((files, "found has the prefix module"), (files[::-1], "found lacks the prefix")):
+    for pair, text in (
+        (files, "found has the prefix module"),
+        (files[::-1], "found lacks the prefix"),
+    ):
         found = compare_runs(*pair)
         assert found.compared == 8 and found.first.label.endswith("last (Linear)")
         assert text in found.notes[0] and found.notes[0].endswith(": 6 modules")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -36,6 +36,11 @@ _SPECIALS = {
     "overflowed": "overflowed",
     "flushed": "flushed to zero",
 }
+
+
+# A row of a table: the name of a tensor, and its comparison or a text in place of the verdict. Runs
+# add their own verdict.
+Row = Union[tuple[str, Union[Outcome, str]], tuple[str, Outcome, str]]
 
 
 def verdict_of(comparison: Outcome) -> str:
@@ -274,18 +279,15 @@ def _joined(name: str, child: str) -> str:
     return f"{name}/{child}" if name else child
 
 
-def figure_rows(rows: Iterable[tuple[str, Outcome | str]]) -> list[tuple[str, ...]]:
-    """Returns a header, and the verdict and the figures of each tensor; "" for unknown figures.
-
-    rows: names, and comparisons of tensors or texts in place of a verdict.
-    """
+def figure_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
+    """Returns a header, and the verdict and the figures of each tensor; "" for unknown figures."""
     columns = {"wrong": "", "elements": "", **_COLUMNS}
     lines = [("tensor", "verdict", *columns)]
-    for name, each in rows:
+    for name, each, *own in rows:
         verdict, figures = each, dict[str, Any]()
         if isinstance(each, Outcome):
             verdict = "not compared" if each.error else EQUAL if each.equal else "differs"
-            figures = each.figures
+            verdict, figures = "".join(own) or verdict, each.figures
             # All other figures are about the finite elements.
             verdict += ", NaN or infinity" * bool(figures.get("special_mismatches"))
         texts = (format(figures[n], form) if n in figures else "" for n, form in columns.items())
@@ -293,7 +295,7 @@ def figure_rows(rows: Iterable[tuple[str, Outcome | str]]) -> list[tuple[str, ..
     return lines
 
 
-def figures_table(rows: Iterable[tuple[str, Outcome | str]]) -> list[str]:
+def figures_table(rows: Iterable[Row]) -> list[str]:
     """Returns a table as lines: see `figure_rows`."""
     lines = [tuple(each or "-" for each in row) for row in figure_rows(rows)]
     return table(lines, "<<>>" + ">" * len(_COLUMNS))

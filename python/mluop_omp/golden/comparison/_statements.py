@@ -269,7 +269,8 @@ def under_noise(errors: Errors, pattern: str) -> list[str]:
 def _factor(errors: Errors) -> Iterator[str]:
     figures = errors.comparison.figures
     # The residual is relative to found; the ratio of magnitudes makes it relative to expected.
-    left = figures["factor_residual"] * figures["factor"] / figures["cosine"]
+    cosine = figures["cosine"]
+    left = figures["factor_residual"] * figures["factor"] / cosine if cosine else math.inf
     if left <= LEFT * figures["diff2"]:
         yield f"found is about {figures['factor']:.4g} * expected: {_falls(errors, left)}"
 

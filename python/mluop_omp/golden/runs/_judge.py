@@ -83,7 +83,8 @@ class Judge:
             self.notes.append(f"{title}: {len(texts)}: {listed(texts)}")
 
     def label(self, call: Call) -> str:
-        return call_label(call, call.module in self._repeated)
+        label = call_label(call.module, call.kind, call.line)
+        return f"{label}, call {call.number}" if call.module in self._repeated else label
 
     def differs(self, error: Error) -> bool:
         """Returns whether a tensor that is computed after all calls differs."""

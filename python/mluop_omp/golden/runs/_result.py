@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of, table
+from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._report import figures_table, summary_of
 from mluop_omp.golden.runs._names import contains
@@ -129,11 +129,6 @@ class RunComparison:
 
     __repr__ = __str__
 
-    def text(self, every_call: bool = False) -> str:
-        """Returns the report. every_call: adds a table of all calls, in their order."""
-        table = _table(self) if every_call else []
-        return "\n".join([*_lines(self), *table])
-
     @property
     def drift(self) -> Error:
         """The largest error of an output that agrees, in multiples of what rounding explains."""
@@ -169,14 +164,22 @@ class RunComparison:
         }
 
 
-def _every(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
-    """Yields the names and comparisons of all tensors that differ."""
-    for call in result.differences:
-        for role, values in (("input", call.inputs), ("output", call.outputs)):
-            for path, each in values.items():
-                yield f"{path_of(role, path)} of {call.label}", each
+def _every(result: RunComparison) -> Iterator[tuple[str, Comparison, str]]:
+    """Yields the names, comparisons and verdicts of all outputs, and of what differs besides."""
+    for call in result.all_calls:
+        rows = [("output", call.output_errors, call.outputs)]
+        rows += [("input", call.input_errors, call.inputs)] if call.inputs else []
+        for role, errors, differing in rows:
+            for path, error in errors.items():
+                if error.comparison is None:
+                    continue
+                is_equal = error.comparison.equal and not error.comparison.figures.get("wrong")
+                verdict = "differs" if path in differing else "equal" if is_equal else "agrees"
+                yield f"{path_of(role, path)} of {call.label}", error.comparison, verdict
+    for name, comparison in result.state.items():
+        yield name, comparison, "differs"
     for gradient in result.gradients:
-        yield f"gradient of {gradient.name}", gradient.comparison
+        yield f"gradient of {gradient.name}", gradient.comparison, "differs"
 
 
 def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
@@ -287,23 +290,6 @@ def _rounding(result: RunComparison) -> Iterator[str]:
         f"errors grow to {drift.value:.2g} in {where}, {drift.ratio:.2g} times what rounding "
         "explains in one call; `replay` judges each module on equal inputs"
     )
-
-
-def _table(result: RunComparison) -> list[str]:
-    heads = ("relative error", "times rounding", "of its inputs", "call", "compared with")
-    rows = []
-    for each in result.all_calls:
-        of_inputs = max((e.value for e in each.input_errors.values()), default=0.0)
-        for path, error in each.output_errors.items():
-            name = (
-                each.label
-                if len(each.output_errors) == 1
-                else f"{path_of('output', path)} of {each.label}"
-            )
-            mark = " differs" if each.differs else ""
-            figures = f"{error.value:.2g}", f"{error.ratio:.2g}{mark}", f"{of_inputs:.2g}"
-            rows.append((*figures, name, each.fused_with))
-    return table([heads, *rows], "><><<")
 
 
 def _first(first: ComparedCall, first_input: str | None) -> Iterator[str]:

@@ -38,7 +38,7 @@ def write(
     path: str | os.PathLike[str],
     result: Any,
     parts: Iterable[tuple[str, Outcome]],
-    every: Iterable[tuple[str, Outcome | str]] = (),
+    every: Iterable[Row] = (),
 ) -> None:
     """Writes the report of a comparison of tensors or of runs, and draws the first parts.
 
