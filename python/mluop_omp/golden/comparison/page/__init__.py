@@ -16,7 +16,7 @@ from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import printable
 from mluop_omp.golden.comparison._data import Operands, Outcome
 from mluop_omp.golden.comparison._errors import Measure
-from mluop_omp.golden.comparison._report import EQUAL, figure_rows, summary_of
+from mluop_omp.golden.comparison._report import EQUAL, Row, figure_rows, summary_of
 from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 from mluop_omp.golden.comparison.page import _elements, _figures, _plan, _template
 from mluop_omp.golden.comparison.page._elements import Counts
