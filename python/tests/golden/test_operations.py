@@ -221,6 +221,26 @@ def test_inputs_that_an_operation_changes_besides_its_output():
     assert [run.array(each.tensor).tolist() for each in values] == [[0, 0], [1, 1]]
 
 
+def test_kernels_outside_of_pytorch_change_what_the_next_operation_reads():
+    def function(x):
+        y = torch.zeros(3)
+        y.numpy()[:] = 5  # as a kernel of an extension
+        return y + 1
+
+    run = run_of(function)
+    (call,) = (call for call in run.calls if call.module == "::add")
+    assert run.array(call.inputs["0"].tensor).tolist() == [5, 5, 5]
+
+
+def test_operations_are_renamed_with_their_modules():
+    found = run_of(Uses(lambda x, layer: layer(x).clone(), Uses(torch.exp)), "found.npz")
+    expected = run_of(nn.Sequential(Uses(torch.exp)))
+    result = compare_runs(found, expected, names={r"layers\.0": "0"})
+    assert not result.differences and result.compared == 3
+    (only,) = result.only_found
+    assert only.startswith("(model)::clone (torch.Tensor.clone), at test_operations.py:")
+
+
 def test_attention_of_pytorch_is_seen_operation_by_operation():
     attention = nn.MultiheadAttention(8, 2).eval()
     run = run_of(Uses(lambda x, layer: layer(x, x, x)[0], attention), x=torch.randn(4, 1, 8))

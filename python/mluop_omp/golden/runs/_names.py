@@ -66,7 +66,8 @@ class NameMap:
             if match is not None:
                 self.unused.pop(pattern.pattern, None)
                 return match.expand(replacement)
-        return name
+        module, sign, operation = name.partition("::")
+        return f"{self(module)}::{operation}" if sign else name
 
 
 def _prefixes(names: set[str], others: set[str]) -> Iterator[str]:

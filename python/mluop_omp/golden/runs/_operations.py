@@ -211,11 +211,13 @@ class Unchanged:
 
     def get(self, tensor: Any) -> Any:
         """Returns None if the tensor is unknown or has changed."""
-        known, version, what = self._of_tensor.get(id(tensor), (lambda: None, 0, None))
+        if id(tensor) not in self._of_tensor:
+            return None
+        known, version, what = self._of_tensor[id(tensor)]
         return what if known() is tensor and _version(tensor) == version else None
 
     def _forget(self, key: int, reference: Any) -> None:
-        if self._of_tensor.get(key, (None,))[0] is reference:
+        if key in self._of_tensor and self._of_tensor[key][0] is reference:
             del self._of_tensor[key]
 
 

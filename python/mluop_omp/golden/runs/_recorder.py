@@ -72,7 +72,7 @@ class Recorder:
         self.ended: BaseException | None = None
         # The exception of a hook that ended the recording.
         self._failure: BaseException | None = None
-        self._modules, self._written = re.compile(""), Unchanged()
+        self._modules, self._read = re.compile(""), Unchanged()
         self._lock = threading.RLock()
         self._handles: list[Any] = []
         self._counts: collections.Counter[Any] = collections.Counter()
@@ -254,17 +254,15 @@ class Recorder:
             parts = (call["module"], str(call["call"]), role, path)
             label = ".".join(part for part in parts if part)
             known = self._known_sites(leaf)
-            # Operations read the outputs of others.
-            of_operation = role == "input" and "line" in call and known is None
-            if of_operation and (earlier := self._written.get(leaf)) is not None:
-                entries[path] = {"path": path, **earlier}
-                continue
+            # PyTorch may not know of a change of other tensors.
+            is_parameter = isinstance(leaf, nn.Parameter) and "line" in call
+            earlier = self._read.get(leaf) if is_parameter else None
             source = leaf if known is None else known
-            entry, sites = self._writer.add(label, source)
+            entry, sites = self._writer.add(label, source) if earlier is None else earlier
             if role == "input" and "line" not in call:
                 recorded[path] = Watched(source)
-            if known is None and self._operations is not None:
-                self._written.add(leaf, entry)
+            if is_parameter:
+                self._read.add(leaf, (entry, sites))
             entries[path] = {"path": path, **entry}
             if known is not None and sites is not None:
                 entries[path]["inferred"] = True
