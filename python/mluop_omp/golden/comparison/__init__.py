@@ -1,11 +1,11 @@
 """Comparison of two results: verdict, figures, the worst elements, and what they have in common.
 
 Start with _nested.py, which takes containers apart; _tensors.py compares two tensors. _sites.py
-matches their rows where one is sparse, _engine.py calls the library, and _patterns.py, _mappings.py
-and _shapes.py find what would make both equal; _statements.py decides which statements explain the
-errors. _values.py defines tensors, _errors.py wrong elements, _criteria.py the verdict, _data.py
-the findings. _result.py is the `Comparison`, with its text by _report.py and its page by page/.
-_files.py reads tensors from files.
+matches their rows where one is sparse, _boxes.py the boxes of detectors, _engine.py calls the
+library, and _patterns.py, _mappings.py and _shapes.py find what would make both equal;
+_statements.py decides which statements explain the errors. _values.py defines tensors, _errors.py
+wrong elements, _criteria.py the verdict, _data.py the findings. _result.py is the `Comparison`,
+with its text by _report.py and its page by page/. _files/ reads tensors from files.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ def compare(
     one have to be 0.
 
     Containers are compared by name or by position. A part of a container that cannot be compared
-    differs, and states the reason. Containers with nothing to compare are not equal. Results are
-    bit-identical at any number of threads.
+    differs, and states the reason. Containers with nothing to compare are not equal. Boxes with
+    scores and labels that differ in place are matched by overlap: they are equal if all match, and
+    the scores of found descend if the expected scores do. Results are bit-identical at any number
+    of threads.
 
     Args:
         found, expected: NumPy arrays; PyTorch tensors on any device, also COO; numbers and lists of

@@ -38,8 +38,9 @@ def compare_runs(
     and outputs are matched by path, or by position where paths differ. The first difference is the
     first call whose outputs differ although its inputs agree, in the order in which the calls of
     the expected run return: a module returns after the modules that it calls, so the innermost one
-    comes first. Where a run holds a sample of a tensor, the sample is compared. Runs are equal if
-    all calls and gradients of both were compared, at least one output among them, and none differs.
+    comes first. Rows in another order are joined by coordinates. Where a run holds a sample of a
+    tensor, the sample is compared. Runs are equal if all calls and gradients of both were compared,
+    at least one output among them, and none differs.
 
     Args:
         found, expected: files of runs, or `Run` objects.
