@@ -139,7 +139,7 @@ def test_the_first_operation_that_differs_is_named_with_its_line(operation):
     result = compare_runs(found, run_of(detector(), x=image()))
     assert result.first is not None and result.first.label.startswith(label)
     assert f", at test_operations.py:{line_of(text)} in " in result.first.label
-    assert str(result).startswith(f"first difference: {result.first.label}\n  inputs agree: ")
+    assert f"\nfirst difference: {result.first.label}\n  inputs agree: " in str(result)
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,8 @@ def test_operations_are_renamed_with_their_modules():
     found = run_of(Uses(lambda x, layer: layer(x).clone(), Uses(torch.exp)), "found.npz")
     expected = run_of(nn.Sequential(Uses(torch.exp)))
     result = compare_runs(found, expected, names={r"layers\.0": "0"})
-    assert not result.differences and result.compared == 3
-    (only,) = result.only_found
-    assert only.startswith("(model)::clone (torch.Tensor.clone), at test_operations.py:")
+    # The result of clone is compared as the input of a module.
+    assert result and result.compared == 3
 
 
 def test_attention_of_pytorch_is_seen_operation_by_operation():
@@ -481,9 +480,8 @@ def test_an_exported_graph_has_the_calls_of_the_model(strict, operations):
     assert "forward" not in vars(graph)
     runs = Run("graph.npz"), Run("model.npz")
     calls = [[(call.module, call.number) for call in run.calls] for run in runs]
-    if (
-        operations
-    ):  # Operations that Python code calls have other names, such as exp and exp.default.
+    # Operations that Python code calls have other names, such as exp and exp.default.
+    if operations:
         assert ("block.conv::conv2d", 0) in calls[0] and ("::exp", 0) in calls[0]
     else:
         assert calls[0] == calls[1]

@@ -18,7 +18,7 @@ from mluop_omp.golden.checking._report import CheckedCall
 from mluop_omp.golden.comparison import compare
 from mluop_omp.golden.comparison._values import convert
 from mluop_omp.golden.runs._operations import Operation, tensors_of
-from mluop_omp.golden.runs._replay_result import Error, error_of
+from mluop_omp.golden.runs._rounding import Error, error_of
 
 # Operations that choose among values: of equal ones, any may be chosen.
 _CHOICES = frozenset(

@@ -6,11 +6,11 @@ _exported.py runs exported graphs, _sampling.py chooses parts of large tensors, 
 the bytes of the file, _state.py records parameters and buffers, _changes.py notices writes to
 tensors. _run.py reads the file; formats/ reads the files of other tools.
 
-_compare.py compares two runs: _alignment.py pairs their calls, _values.py compares tensors (_rows.py
-finds what joins rows in another order, _orders.py how, _sample_patterns.py the patterns of samples),
-_rounding.py measures errors, and _judge.py finds the calls that differ, with _fusion.py for fused
-modules. _result.py is the result and its report. _replay.py runs a model on recorded inputs:
-_replayer.py has the hooks, _replay_result.py the report.
+_compare.py compares two runs: _alignment.py pairs their calls, _values.py compares tensors with
+_rows.py (what joins rows in another order), _orders.py (how) and _sample_patterns.py, _rounding.py
+measures errors, and _judge.py finds the calls that differ, with _fusion.py for fused modules.
+_result.py is the result and its report. _replay.py runs a model on recorded inputs: _replayer.py
+has the hooks, _replay_result.py the report.
 """
 
 from mluop_omp.golden.runs._compare import compare_runs

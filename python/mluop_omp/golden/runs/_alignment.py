@@ -133,13 +133,15 @@ class _Aligner:
         self, found: list[Call], expected: list[Call], named: dict[str, str]
     ) -> list[Pair]:
         mine, others = collections.defaultdict(list), collections.defaultdict(list)
+        # Operations of one name have other arguments if they are of other kinds, as in exported
+        # graphs.
         for call in found:
-            mine[named[call.module]].append(call)
+            mine[named[call.module], "::" in call.module and call.kind].append(call)
         for call in expected:
-            others[call.module].append(call)
+            others[call.module, "::" in call.module and call.kind].append(call)
         pairs = []
-        for module, calls in others.items():
-            pairs += self._of_module(mine.get(module, []), calls)
+        for key, calls in others.items():
+            pairs += self._of_module(mine.get(key, []), calls)
         return pairs
 
     def _of_module(self, found: list[Call], expected: list[Call]) -> list[Pair]:

@@ -16,7 +16,9 @@ _MAX_TRIED, _MAX_FUSED = 8, 4
 
 
 def is_identity(call: Call) -> bool:
-    """Returns whether a call returns an input."""
+    """Returns whether a module returns an input. Operations, such as a product by 1, are not fused."""
+    if "::" in call.module:
+        return False
     outputs = {value.tensor for value in call.outputs.values()}
     return bool(outputs) and outputs <= {value.tensor for value in call.inputs.values()}
 

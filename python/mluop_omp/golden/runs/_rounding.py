@@ -70,7 +70,9 @@ class Level(NamedTuple):
         return Level(*map(max, self, other))
 
     def exceeds(self, limit: float, known: Level, growth: Level) -> bool:
-        """Returns whether rounding explains these errors no more than growth of known ones."""
+        """Returns whether neither rounding nor growth of known errors explains these errors."""
+        # Integers differ only after rounding: those of equal inputs are equal.
+        limit = 0.0 if limit == _INTEGERS and known.whole == 0 else limit
         limits = Level(limit, _SLICE_LIMIT * limit, _FACTOR_LIMIT * limit)
         return any(own > max(low, k * of) for own, low, k, of in zip(self, limits, growth, known))
 
