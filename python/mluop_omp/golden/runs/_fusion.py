@@ -16,7 +16,7 @@ _MAX_TRIED, _MAX_FUSED = 8, 4
 
 
 def is_identity(call: Call) -> bool:
-    """Returns whether a module returns an input. Operations, such as a product by 1, are not fused."""
+    """Returns whether a module returns its input. Operations, such as * 1, do not count."""
     if "::" in call.module:
         return False
     outputs = {value.tensor for value in call.outputs.values()}

@@ -320,7 +320,8 @@ def pairs_of(found: dict[_K, _V], expected: dict[_K, _V]) -> dict[_K, tuple[_V, 
 
 def _only_in_one(role: str, found: dict[str, Value], expected: dict[str, Value]) -> tuple[str, ...]:
     """Names the tensors without a counterpart."""
-    if len(found) == len(expected):
+    if len(found) == len(expected) or (role == "input" and not (found and expected)):
+        # A run without inputs, such as the results of another tool.
         return ()
     sides = (("found", found, expected), ("expected", expected, found))
     return tuple(

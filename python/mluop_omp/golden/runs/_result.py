@@ -296,7 +296,8 @@ def _first(first: ComparedCall, first_input: str | None) -> Iterator[str]:
     yield f"first difference: {first.label}"
     if first.found_module != first.call.module:
         yield f"  in found: {name_of(first.found_module)}"
-    yield f"  inputs agree: {counted(len(first.call.inputs), 'tensor')}"
+    count = len(first.input_errors)
+    yield f"  inputs agree: {counted(count, 'tensor')}" if count else "  no inputs to compare"
     if first.fused_with:
         yield f"  fused: its output is compared with the output of {first.fused_with}"
     elif first.compared_state and not first.state:
