@@ -286,14 +286,14 @@ def _(act):
     override(act, lambda right, self, x: F.gelu(x, approximate="tanh"))
 
 
-@defect("ReLU for ReLU6", is_a(nn.ReLU6))
+@defect("SiLU for Hardswish", is_a(nn.Hardswish))
 def _(act):
-    override(act, lambda right, self, x: F.relu(x))
+    override(act, lambda right, self, x: F.silu(x))
 
 
 @defect("ReLU6 for ReLU", where(is_a(nn.ReLU), lambda m: type(m) is nn.ReLU))
 def _(act):
-    override(act, lambda right, self, x: x.clamp(0, 2))
+    override(act, lambda right, self, x: x.clamp(0, 6))
 
 
 @defect("SiLU by hard sigmoid", is_a(nn.SiLU, "SiLU", "Swish"))
@@ -365,7 +365,7 @@ def _(module):
 
 @defect("mask ignored", is_a("WindowAttention"))
 def _(module):
-    attention(module, lambda q, k, v, mask: attend(q, k, v, None))
+    override(module, lambda right, self, x, mask=None: right(x))
 
 
 # --- Pooling and interpolation ---
@@ -387,7 +387,7 @@ def _(pool):
     after(pool, lambda y: y * (16 / 17))
 
 
-@defect("align_corners", is_a("LRASPP", "LRASPPHead"))
+@defect("align_corners", is_a("LRASPPHead"))
 def _(module):
     def replaced(right):
         def interpolate(x, size=None, mode="nearest", **options):
@@ -515,12 +515,12 @@ def _(pool):
 @defect("nearest rounds to even", is_a(nn.Upsample, "FPN"))
 def _(module):
     def replaced(right):
-        def interpolate(x, size=None, scale_factor=None, **options):
-            extents = right(x, size=size, scale_factor=scale_factor, **options).shape[2:]
+        def interpolate(x, *args, **options):
+            extents = right(x, *args, **options).shape[2:]
             for dim, extent in zip((2, 3), extents):
-                old = x.shape[dim]
-                index = (torch.arange(extent) * ((old - 1) / max(1, extent - 1))).round().long()
-                x = x.index_select(dim, index)
+                last = x.shape[dim] - 1
+                index = (torch.arange(extent) * (x.shape[dim] / extent)).round().long()
+                x = x.index_select(dim, index.clamp(max=last))
             return x
 
         return interpolate

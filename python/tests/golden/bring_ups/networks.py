@@ -46,18 +46,40 @@ def build(name: str) -> Network:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = NETWORKS[name]()
-    generator = SEED(1)
     for module in made.model.modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_var is not None:
-            module.running_mean.normal_(0, 0.1, generator=generator)
-            module.running_var.uniform_(0.5, 1.5, generator=generator)
-            nn.init.uniform_(module.weight, 0.5, 1.5, generator=generator)
-            nn.init.normal_(module.bias, 0, 0.1, generator=generator)
         for attribute in ("p", "dropout", "drop_prob"):
             if isinstance(getattr(module, attribute, None), float):
                 setattr(module, attribute, 0.0)
     made.model.eval().requires_grad_(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        normalize(made)
     return made
+
+
+def normalize(net: Network) -> None:
+    """Gives each BatchNorm random weights, and roughly the statistics of its own inputs."""
+    generator = SEED(1)
+
+    def before(norm: nn.Module, args: tuple) -> None:
+        x = args[0].transpose(0, 1).flatten(1)
+        if x.shape[1] > 1:
+            deviation = x.std(1) + 0.01
+            shift = torch.empty_like(deviation).normal_(0, 0.1, generator=generator)
+            norm.running_mean.copy_(x.mean(1) + shift * deviation)
+            scale = torch.empty_like(deviation).uniform_(0.7, 1.3, generator=generator)
+            norm.running_var.copy_((deviation * scale) ** 2)
+
+    handles = []
+    for module in net.model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_var is not None:
+            nn.init.uniform_(module.weight, 0.5, 1.5, generator=generator)
+            nn.init.normal_(module.bias, 0, 0.1, generator=generator)
+            handles.append(module.register_forward_pre_hook(before))
+    with torch.no_grad():
+        net.model(*copy.deepcopy(net.inputs))
+    for handle in handles:
+        handle.remove()
 
 
 def image(*shape: int) -> torch.Tensor:
@@ -162,7 +184,7 @@ def _() -> Network:
 def _() -> Network:
     model = timm(
         "swin_tiny_patch4_window7_224",
-        **{"img_size": 48, "window_size": 3, "embed_dim": 32, "depths": (2, 2, 4, 2)},
+        **{"img_size": 48, "window_size": 3, "embed_dim": 32, "num_heads": (2, 4, 8, 16)},
     )
     return Network(model, (image(2, 3, 48, 48),))
 
@@ -300,4 +322,4 @@ def _() -> Network:
         config.neck.update(in_channels=[64, 128, 256], out_channels=32, num_csp_blocks=1)
         config.bbox_head.update(num_classes=8, in_channels=32, feat_channels=32)
 
-    return detector("yolox/yolox_tiny_*", change=small)
+    return detector("yolox/yolox_tiny_*", size=128, change=small)
