@@ -409,6 +409,13 @@ def test_defects_of_a_device(operation, defect, function, text):
     assert len(report.failures) == 1 and text in str(report), str(report)
 
 
+def test_a_device_may_choose_among_equal_values():
+    for x, is_right in ((torch.zeros(4, 8), True), (torch.arange(32.0).view(4, 8), False)):
+        with Device("aten::topk", wrong_choice), check(operations=True) as report:
+            x.topk(3)
+        assert bool(report) is is_right
+
+
 def test_a_check_of_selected_operations_in_threads():
     model = Uses(lambda x: x.exp().sum() + x.sin().sum())
     with check(model, operations=True, operators="e*", calls=1) as report:
