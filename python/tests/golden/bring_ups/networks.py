@@ -64,7 +64,8 @@ def normalize(net: Network) -> None:
     def before(norm: nn.Module, args: tuple) -> None:
         x = args[0].transpose(0, 1).flatten(1)
         if x.shape[1] > 1:
-            deviation = x.std(1) + 0.01
+            deviation = x.std(1)
+            deviation = torch.hypot(deviation, deviation.mean() / 2 + 1e-3)  # No tiny channel.
             shift = torch.empty_like(deviation).normal_(0, 0.1, generator=generator)
             norm.running_mean.copy_(x.mean(1) + shift * deviation)
             scale = torch.empty_like(deviation).uniform_(0.7, 1.3, generator=generator)

@@ -21,6 +21,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # of detectors.py
 
+import numpy as np
 import torch
 from defects import DEFECTS, Defect, fused_with
 from devices import DEVICES, Device, as_type
@@ -40,6 +41,7 @@ MEANING = {
     "m": "missed: compare_runs says that all agrees within rounding, and replay names nothing",
     "E": "FALSE EQUAL: compare_runs says equal, or agrees in float32",
     "W": "WRONG NAME",
+    "w": "named by replay; compare_runs names another module",
     "D": "a difference without the name of a module",
     "a": "agrees (right device)",
     "F": "FALSE DIFFERS (right device)",
@@ -151,16 +153,32 @@ class Bench:
                     model(*copy.deepcopy(inputs))
 
     def _has_effect(self, defect: Defect, target: str) -> bool:
-        """Returns whether a run records anything else than the run of the reference."""
-        device = self.device("eager", defect, target)
+        """Returns whether a run differs from the run of the reference by more than rounding."""
+        if defect.of_state:
+            return True
+        path = self.record(self.device("eager", defect, target))
         reference = self.reference_run(defect.training)
-        same = self.record(device).read_bytes() == reference.read_bytes()
-        return defect.of_state or not same
+        with mluop_omp.Run(path) as found, mluop_omp.Run(reference) as expected:
+            return any(
+                one.outputs.keys() != other.outputs.keys()
+                or any(
+                    _differ(found.array(value.tensor), expected.array(other.outputs[k].tensor))
+                    for k, value in one.outputs.items()
+                )
+                for one, other in zip(found.calls, expected.calls)
+            )
 
     def _order_of_calls(self) -> list[str]:
         run = mluop_omp.Run(self.reference_run(False))
         with run:
             return list(dict.fromkeys(call.module for call in run.calls))
+
+
+def _differ(found: np.ndarray, expected: np.ndarray) -> bool:
+    if found.shape != expected.shape:
+        return True
+    errors = found.astype(float) - expected
+    return bool(np.mean(errors**2) > 1e-9 * np.mean(expected.astype(float) ** 2))
 
 
 def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, names: set) -> str:
@@ -192,9 +210,6 @@ def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, nam
     if first is not None:
         return "W"
     return "D" if differs else "m"
-
-
-MEANING["w"] = "named by replay; compare_runs names another module"
 
 
 def cells(
