@@ -59,6 +59,7 @@ MISSES = (
     ("*", "right: *", "*"),
     ("*", "*", "*bf16"),
     ("*", "*", "fused"),
+    ("Faster R-CNN", "*", "eager"),  # Rounding differs in an earlier layer.
     ("*", "buffer differs", "eager"),
     ("*", "BatchNorm momentum", "eager"),
     ("*", "writes into its input", "eager"),
