@@ -15,6 +15,7 @@ from mluop_omp.golden._progress import track
 from mluop_omp.golden._text import call_label, listed, path_of
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.runs._alignment import Alignment, Pair
+from mluop_omp.golden.runs._amplification import amplification
 from mluop_omp.golden.runs._fusion import Flow, is_identity
 from mluop_omp.golden.runs._names import NameMap, contains
 from mluop_omp.golden.runs._result import ComparedCall
@@ -97,14 +98,20 @@ class Judge:
     def left(self) -> tuple[list[Call], list[Call]]:
         """Returns the calls of each run without a counterpart, or a tensor that was compared."""
         sides = self._alignment.only_found, self._alignment.only_expected
+        # The modules of each run whose outputs agree: what operations they consist of is theirs.
+        agreeing = [each for each in self.calls if not each.differs]
+        modules = {each.found_module for each in agreeing}, {e.call.module for e in agreeing}
         found, expected = (
             [
                 call
                 for call in calls
                 if id(call) not in absorbed
                 and not (call.outputs and {v.tensor for v in call.outputs.values()} <= compared)
+                and not (call.line and call.module.partition("::")[0] in names)
             ]
-            for calls, absorbed, compared in zip(sides, self._absorbed, self._compared)
+            for calls, absorbed, compared, names in zip(
+                sides, self._absorbed, self._compared, modules
+            )
         )
         return found, expected
 
@@ -141,7 +148,7 @@ class Judge:
         call = ComparedCall(expected, self.label(expected), found.module)
         inputs = {} if is_absorbed else matched(found.inputs, expected.inputs)
         if not is_absorbed:
-            call.changed += _only_in_one("input", found.inputs, expected.inputs)
+            call.changed += _only_in_one("input", *self._tensors(node.pair))
         for path, pair in inputs.items():
             call.input_errors[path] = error = self._error(*pair)
             self._remember(*pair)
@@ -162,6 +169,9 @@ class Judge:
         for path, pair in matched(found.outputs, expected.outputs).items():
             error = self._error(*pair)
             self._remember(*pair)
+            if self._jumps(error, known) and not node.children:
+                scale = amplification(self._runs[1], expected, self._firsts[1], pair[1])
+                known = Level(*(scale * max(own, error.limit / 2) for own in known))
             if self._jumps(error, known):
                 error = self._fusion(node.pair, pair, error, known, call)
             call.output_errors[path] = error
@@ -182,6 +192,13 @@ class Judge:
                 known_error = self.output.get(path, error)
                 self.output[path] = max(known_error, error, key=lambda each: each.value)
         self.calls.append(call)
+
+    def _tensors(self, calls: Pair) -> list[dict[str, Value]]:
+        """Returns the inputs without numbers, which are constants in exported graphs."""
+        return [
+            {path: v for path, v in call.inputs.items() if run.tensors[v.tensor].shape}
+            for run, call in zip(self._runs, calls)
+        ]
 
     def _jumps(self, error: Error, known: Level) -> bool:
         return error.level.exceeds(error.limit, known, GROWTH)

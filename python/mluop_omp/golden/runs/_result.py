@@ -12,7 +12,7 @@ from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._report import figures_table, summary_of
 from mluop_omp.golden.runs._names import contains
-from mluop_omp.golden.runs._rounding import Error
+from mluop_omp.golden.runs._rounding import Error, short_type
 from mluop_omp.golden.runs._run import Call
 
 
@@ -262,9 +262,15 @@ def _lines(result: RunComparison) -> Iterator[str]:
 
 
 def _is_equal(result: RunComparison) -> bool:
-    """Returns whether no element of any output is outside the tolerance."""
+    """Returns whether no element of any output is outside the tolerance, or in half precision other
+    than expected.
+    """
     errors = (error for call in result.all_calls for error in call.output_errors.values())
-    return all(error.comparison is not None and error.comparison.equal for error in errors)
+    compared = [error.comparison for error in errors if error.comparison is not None]
+    return all(
+        each.equal and not (short_type(*each.dtypes) and each.figures.get("differing"))
+        for each in compared
+    )
 
 
 def _output(result: RunComparison) -> str:
@@ -283,12 +289,14 @@ def _output(result: RunComparison) -> str:
 def _rounding(result: RunComparison) -> Iterator[str]:
     """States how far errors have grown, below what could hide a defect."""
     drift = result.drift
-    if drift.ratio <= 1 or math.isinf(drift.value):
+    if _is_equal(result) or math.isinf(drift.value):
         return
     where = next(c.label for c in result.all_calls if drift in c.output_errors.values())
+    dtypes = () if drift.comparison is None else drift.comparison.dtypes
+    replayed = "; `replay` finds smaller defects" if short_type(*dtypes) else ""
     yield (
         f"errors grow to {drift.value:.2g} in {where}, {drift.ratio:.2g} times what rounding "
-        "explains in one call; `replay` judges each module on equal inputs"
+        f"explains in one call{replayed}"
     )
 
 

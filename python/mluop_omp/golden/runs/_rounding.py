@@ -206,7 +206,9 @@ def error_in(comparison: Comparison) -> Error:
         value = math.inf
     if not short_type(*comparison.dtypes):
         return Error(value, limit, where, comparison)
-    factor = abs(figures["factor"] - 1)
+    # Beyond four standard errors of the factor between tensors with independent errors.
+    by_chance = 4 * figures["diff2"] / math.sqrt(figures["elements"])
+    factor = max(abs(figures["factor"] - 1) - by_chance, 0.0)
     return Error(value, limit, where, comparison, _largest_slice(comparison), factor)
 
 
