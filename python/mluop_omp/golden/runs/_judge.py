@@ -171,7 +171,8 @@ class Judge:
             self._remember(*pair)
             if self._jumps(error, known) and not node.children:
                 scale = amplification(self._runs[1], expected, self._firsts[1], pair[1])
-                known = Level(*(scale * max(own, error.limit / 2) for own in known))
+                if scale > 1:
+                    known = Level(*(scale * max(own, error.limit / 2) for own in known))
             if self._jumps(error, known):
                 error = self._fusion(node.pair, pair, error, known, call)
             call.output_errors[path] = error
