@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,15 +27,20 @@ def amplification(run: Run, call: Call, firsts: Mapping[str, Call], output: Valu
     if weight is None or source is None:
         return 1.0
     values = [_numbers(run, each) for each in (weight, source, output)]
-    weights, inputs, outputs = values
-    if weights is None or inputs is None or outputs is None or weights.ndim < 2:
-        return 1.0
-    norm = float(np.sqrt((weights.astype(np.float64) ** 2).sum() / len(weights)))
+    return 1.0 if any(each is None for each in values) else of_product(*values)
+
+
+def of_product(weights: np.ndarray, inputs: np.ndarray, outputs: np.ndarray) -> float:
+    """Returns the amplification from the numbers of weights [channels, ...]."""
     result = root_mean_square(outputs)
-    return max(norm * root_mean_square(inputs) / result, 1.0) if result else 1.0
+    if weights.ndim < 2 or not result:
+        return 1.0
+    norm = math.sqrt((weights.astype(np.float64) ** 2).sum() / len(weights))
+    return max(norm * root_mean_square(inputs) / result, 1.0)
 
 
-def _numbers(run: Run, value: Value) -> np.ndarray | None:
+def _numbers(run: Run, value: Value) -> Any:
+    """Returns the numbers of a recorded tensor; None of a sample, or of one without elements."""
     recorded = run.tensors[value.tensor]
     if recorded.is_sample or not recorded.has_values or not recorded.size:
         return None

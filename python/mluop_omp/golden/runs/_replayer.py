@@ -20,16 +20,19 @@ from mluop_omp.golden.comparison import compare
 from mluop_omp.golden.comparison._values import SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
+from mluop_omp.golden.runs._amplification import of_product
 from mluop_omp.golden.runs._names import NameMap
 from mluop_omp.golden.runs._recorder import class_name
 from mluop_omp.golden.runs._replay_result import Replay, ReplayedCall
-from mluop_omp.golden.runs._rounding import Error, error_of
+from mluop_omp.golden.runs._rounding import Error, error_of, short_type
 from mluop_omp.golden.runs._run import Call, Run, Value
 from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
 from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
+# The share of the error that is left where a later module completes a fused one.
+_COMPLETED = 0.25
 # Tensors beyond their limit that are compared element by element, to name channels and patterns.
 _MAX_COMPARED = 16
 
@@ -194,6 +197,7 @@ class Replayer:
         self._calls.append(frame.result)
         call, errors = frame.result.call, frame.result.errors
         self._compare(frame, "output {}", output, call.outputs)
+        self._amplify(module, frame.result)
         if outer is not None and outer.has_fused:
             places = {f"output {path}".rstrip(): each for path, each in call.outputs.items()}
             wrong = [place for place, error in errors.items() if error.ratio > 1]
@@ -206,13 +210,31 @@ class Replayer:
                 return None
         return self._replaced(output, call.outputs)
 
+    def _amplify(self, module: nn.Module, result: ReplayedCall) -> None:
+        """Scales the limits of a linear module, whose weights a device may have rounded."""
+        weight = getattr(module, "weight", None)
+        source = next(iter(result.call.inputs.values()), None)
+        arrays = None if source is None else self._array(source.tensor)
+        if not isinstance(weight, Tensor) or weight.dim() < 2 or arrays is None:
+            return
+        for path, value in result.call.outputs.items():
+            place = f"output {path}".rstrip()
+            error, outputs = result.errors.get(place), self._array(value.tensor)
+            is_short = short_type(self._run.tensors[value.tensor].dtype)
+            if error is not None and error.ratio > 1 and is_short and outputs is not None:
+                weights = _numbers_of(weight)[0]
+                scale = of_product(weights, arrays, outputs)
+                result.errors[place] = dataclasses.replace(error, limit=scale * error.limit)
+
     def _completed(self, outer: _Frame, name: str, output: Any) -> Any:
         """Returns the recorded tensor if a module that the run lacks completes an open output."""
         if not isinstance(output, Tensor):
             return None
         for tensor, opened_by in list(outer.open.items()):
             error = self._error(output, Value(tensor))
-            if error.ratio > 1:
+            # A fused module with a defect agrees with no output, but far better with this one.
+            direct = min(result.errors[place].value for result, place in opened_by)
+            if error.ratio > 1 and not error.value < _COMPLETED * direct:
                 continue
             for result, place in opened_by:
                 result.errors[place], result.fused_with = error, name

@@ -152,7 +152,7 @@ def error_of(found: np.ndarray, expected: np.ndarray, *dtypes: str) -> Error:
     errors, squares = distances**2, magnitudes**2
     largest, where = _relative(errors.mean(), squares.mean()), ""
     for dim, extent in enumerate(expected.shape):
-        if extent < 2 or expected.size == extent:
+        if extent < 2 or expected.size < _MIN_SLICE * extent:
             continue
         others = tuple(each for each in range(expected.ndim) if each != dim)
         # The error of a slice of small numbers is relative to a tenth of the whole.
@@ -206,8 +206,8 @@ def error_in(comparison: Comparison) -> Error:
         value = math.inf
     if not short_type(*comparison.dtypes):
         return Error(value, limit, where, comparison)
-    # Beyond four standard errors of the factor between tensors with independent errors.
-    by_chance = 4 * figures["diff2"] / math.sqrt(figures["elements"])
+    # Beyond four standard errors of the factor, if the errors of channels are independent.
+    by_chance = 4 * figures["diff2"] / math.sqrt(max(comparison.shape, default=1))
     factor = max(abs(figures["factor"] - 1) - by_chance, 0.0)
     return Error(value, limit, where, comparison, _largest_slice(comparison), factor)
 
