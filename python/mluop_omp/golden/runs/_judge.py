@@ -131,9 +131,13 @@ class Judge:
                     for name, (module, _, own) in split.items()
                 }
             )
+        levels: dict[str, Level] = {}
+        for each in self.calls:
+            known = (levels.get(each.call.module, Level()), *_levels(each))
+            levels[each.call.module] = functools.reduce(Level.joined, known)
         for name, pair in pairs_of(*changed).items():
             error = self._error(*pair)
-            if self._jumps(error, self._seen):
+            if self._jumps(error, levels.get(name.rpartition(".")[0], self._seen)):
                 assert error.comparison is not None
                 differing[f"{name} at the end"] = error.comparison
         for side, own, other in zip(("found", "expected"), changed, changed[::-1]):
@@ -164,8 +168,7 @@ class Judge:
         for child in node.children:
             self._judge(child, call)
         is_direct = not (node.children or is_absorbed or expected.not_recorded) and inputs
-        levels = (error.level for error in call.input_errors.values())
-        known = functools.reduce(Level.joined, levels, Level()) if is_direct else self._seen
+        known = functools.reduce(Level.joined, _levels(call), Level()) if is_direct else self._seen
         for path, pair in matched(found.outputs, expected.outputs).items():
             error = self._error(*pair)
             self._remember(*pair)
@@ -202,12 +205,12 @@ class Judge:
         ]
 
     def _jumps(self, error: Error, known: Level) -> bool:
-        return error.level.exceeds(error.limit, known, GROWTH)
+        return error.exceeds(known, GROWTH)
 
     def _agrees(self, error: Error) -> bool:
         if self._drift is None:
             return True
-        return not error.level.exceeds(error.limit, self._drift, NO_GROWTH)
+        return not error.exceeds(self._drift, NO_GROWTH)
 
     def _differing(self, errors: dict[str, Error]) -> dict[str, Comparison]:
         wrong = {path: each for path, each in errors.items() if not self._agrees(each)}
@@ -266,7 +269,7 @@ class Judge:
         return texts
 
     def _judge_writes(self, calls: Pair, to: ComparedCall) -> None:
-        """Names calls that write into an input that is no output of them."""
+        """Names calls that write into an input, other than with their output."""
         for side, name in enumerate(("found", "expected")):
             own, other = calls[side], calls[1 - side]
             outputs = {value.tensor for value in own.outputs.values()}
@@ -290,6 +293,10 @@ class Judge:
             error = self._error(*pair)
             if error.ratio > 1 and error.comparison is not None:
                 to.state[path] = error.comparison
+
+
+def _levels(call: ComparedCall) -> list[Level]:
+    return [error.level for error in call.input_errors.values()]
 
 
 def _tree(pairs: Iterable[Pair]) -> list[_Node]:

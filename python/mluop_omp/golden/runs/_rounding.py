@@ -71,7 +71,7 @@ class Level(NamedTuple):
 
     def exceeds(self, limit: float, known: Level, growth: Level) -> bool:
         """Returns whether neither rounding nor growth of known errors explains these errors."""
-        # Integers differ only after rounding: those of equal inputs are equal.
+        # Integers differ only after rounding: equal inputs give equal integers.
         limit = 0.0 if limit == _INTEGERS and known.whole == 0 else limit
         limits = Level(limit, _SLICE_LIMIT * limit, _FACTOR_LIMIT * limit)
         return any(own > max(low, k * of) for own, low, k, of in zip(self, limits, growth, known))
@@ -96,6 +96,7 @@ class Error:
         where: the slice, such as "index 3 of dim 1", or why the value is infinite.
         comparison: element by element, of some tensors beyond the limit.
         slice, factor: see `Level`.
+        by_chance: the largest factor that errors without one have.
     """
 
     value: float
@@ -104,10 +105,16 @@ class Error:
     comparison: Comparison | None = None
     slice: float = 0.0
     factor: float = 0.0
+    by_chance: float = 0.0
 
     @property
     def level(self) -> Level:
         return Level(self.value, self.slice, self.factor)
+
+    def exceeds(self, known: Level, growth: Level) -> bool:
+        """Returns whether neither rounding nor growth of known errors explains this error."""
+        level = self.level._replace(factor=max(self.factor - self.by_chance, 0.0))
+        return level.exceeds(self.limit, known, growth)
 
     @classmethod
     def without_numbers(cls, value: float, where: str, *dtypes: str) -> Error:
@@ -206,10 +213,10 @@ def error_in(comparison: Comparison) -> Error:
         value = math.inf
     if not short_type(*comparison.dtypes):
         return Error(value, limit, where, comparison)
-    # Beyond four standard errors of the factor, if the errors of channels are independent.
+    factor = abs(figures["factor"] - 1)
+    # Four standard errors of the factor, if the errors of channels are independent.
     by_chance = 4 * figures["diff2"] / math.sqrt(max(comparison.shape, default=1))
-    factor = max(abs(figures["factor"] - 1) - by_chance, 0.0)
-    return Error(value, limit, where, comparison, _largest_slice(comparison), factor)
+    return Error(value, limit, where, comparison, _largest_slice(comparison), factor, by_chance)
 
 
 def _largest_slice(comparison: Comparison) -> float:

@@ -195,7 +195,7 @@ def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, nam
         text = str(result)
         if any(name in text for name in names) and not is_equal:
             return "C"
-        return "R" if set(states) & names else "E" if is_equal else "m"
+        return "R" if set(states) & names else "E" if "\nequal: " in text else "m"
     if first in names:
         return "C"
     if "\nequal: " in str(result) or (not differs and not device.is_half):
