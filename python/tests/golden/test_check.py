@@ -835,7 +835,7 @@ def test_calls_that_are_not_checked_for_one_reason_are_reported_once():
     calls = [reports.CheckedCall(k, "deform", f"layer{k}", "net.py:1") for k in range(20)]
     for call in calls:
         call.notes = [reason] if call.number != 7 else ["MluOpError: too large"]
-    text = reports.text_of(calls, 0, 0)
+    text = reports.text_of(calls, 0, 0, ())
     assert text.startswith("nothing was checked: none of 20 calls")
     assert text.count(reason) == 1 and text.count("too large") == 1
     assert "  18 more calls for the same reason, at 19 call sites in all" in text

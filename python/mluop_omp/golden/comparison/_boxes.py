@@ -88,21 +88,21 @@ class Matching:
 
     Attributes:
         rows: [K, 2], a row of found and a row of expected, ascending in the latter.
-        is_complete: whether all boxes are matched.
+        unmatched: the share of boxes without a counterpart.
         has_order: False if the scores of expected descend but the scores of found do not.
         turns: multiples of a whole turn to add to the yaw of each matched box of found.
         notes: what differs, one finding a line.
     """
 
     rows: np.ndarray
-    is_complete: bool
+    unmatched: float
     has_order: bool
     turns: np.ndarray | None
     notes: tuple[str, ...]
 
     @property
     def is_identity(self) -> bool:
-        return self.is_complete and bool((self.rows[:, 0] == self.rows[:, 1]).all())
+        return not self.unmatched and bool((self.rows[:, 0] == self.rows[:, 1]).all())
 
     def taken(self, tensor: Tensor, side: int, is_boxes: bool) -> Tensor:
         """Returns the matched rows of a tensor of found (side 0) or expected (side 1)."""
@@ -117,9 +117,9 @@ class Matching:
 
     def judged(self, result: Comparison, is_boxes: bool) -> Comparison:
         """Returns the comparison of matched rows as the comparison of all boxes."""
-        equal = result.equal and self.is_complete and (self.has_order or not is_boxes)
-        notes = self.notes if is_boxes else self.notes[:1]
-        return dataclasses.replace(result, equal=equal, notes=(*notes, *result.notes))
+        equal = result.equal and not self.unmatched and (self.has_order or not is_boxes)
+        notes = (*(self.notes if is_boxes else self.notes[:1]), *result.notes)
+        return dataclasses.replace(result, equal=equal, notes=notes, unmatched=self.unmatched)
 
 
 def match(found: Detection, expected: Detection) -> Matching | None:
@@ -151,8 +151,8 @@ def match(found: Detection, expected: Detection) -> Matching | None:
     has_order = descends[0] or not descends[1]
     turns = _turns(found, expected, rows)
     notes = tuple(_notes(found, expected, rows, turns, has_order))
-    is_complete = len(matched) == counts[0] == counts[1]
-    return Matching(rows, is_complete, has_order, turns, notes)
+    unmatched = 1 - 2 * len(matched) / sum(counts)
+    return Matching(rows, unmatched, has_order, turns, notes)
 
 
 def _difference(

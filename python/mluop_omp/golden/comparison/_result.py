@@ -32,6 +32,7 @@ class Comparison(Outcome):
         children: the comparisons of the parts of a container, by name.
         missing, extra: names of parts that only expected, or only found has.
         notes: further findings, one a line, such as a filter layout that makes both equal.
+        unmatched: the share of boxes of detectors without a counterpart.
         error: the reason why two parts of containers cannot be compared, or "".
     """
 

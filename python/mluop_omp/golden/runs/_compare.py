@@ -14,7 +14,7 @@ from mluop_omp.golden.runs._alignment import Alignment, align
 from mluop_omp.golden.runs._judge import Judge, pairs_of
 from mluop_omp.golden.runs._names import NameMap, Names, contains
 from mluop_omp.golden.runs._result import GradientDifference, RunComparison
-from mluop_omp.golden.runs._rounding import Error, error_in
+from mluop_omp.golden.runs._rounding import Error, error_in, outputs_of, short_type
 from mluop_omp.golden.runs._rows import Rows
 from mluop_omp.golden.runs._run import Gradient, Run, RunSource, Value, opened
 from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
@@ -71,12 +71,13 @@ class _RunComparer:
         require_equal_seeds(found, expected)
         self._found, self._expected, self._names = found, expected, names
         is_strict = (options.rtol, options.atol) != (None, None) or bool(options.criteria)
+        coarsest = short_type(*(t.dtype for run in (found, expected) for t in outputs_of(run)))
         self._rows = Rows(found, expected, options)
         compare = functools.partial(compare_recorded, (found, expected), options, self._rows)
 
         def error(mine: Value, other: Value) -> Error:
             comparison = compare(mine, other)
-            return Error.of_verdict(comparison) if is_strict else error_in(comparison)
+            return Error.of_verdict(comparison) if is_strict else error_in(comparison, coarsest)
 
         # Each pair of values is compared once.
         self._error = functools.lru_cache(maxsize=None)(error)

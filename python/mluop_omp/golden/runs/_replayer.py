@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from mluop_omp.golden._numbers import root_mean_square
 from mluop_omp.golden._text import name_of
 from mluop_omp.golden.comparison import compare
+from mluop_omp.golden.comparison._boxes import Shape, find
 from mluop_omp.golden.comparison._values import SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
@@ -24,7 +25,7 @@ from mluop_omp.golden.runs._amplification import of_product
 from mluop_omp.golden.runs._names import NameMap
 from mluop_omp.golden.runs._recorder import class_name
 from mluop_omp.golden.runs._replay_result import Replay, ReplayedCall
-from mluop_omp.golden.runs._rounding import Error, error_of, short_type
+from mluop_omp.golden.runs._rounding import Error, error_in, error_of, outputs_of, short_type
 from mluop_omp.golden.runs._run import Call, Run, Value
 from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
 from mluop_omp.golden.runs._state import own_state
@@ -94,6 +95,8 @@ class Replayer:
             lambda name: _numbers(run.stored(name), run.tensors[name].dtype)
         )
         self._compared = 0
+        # Other tensors may have been rounded to this type before.
+        self._coarsest = short_type(*(each.dtype for each in outputs_of(run)))
 
     def arguments(self, model: nn.Module) -> tuple[tuple, dict[str, Any]]:
         """Returns the recorded arguments of the model, in the element type of its parameters."""
@@ -198,6 +201,7 @@ class Replayer:
         call, errors = frame.result.call, frame.result.errors
         self._compare(frame, "output {}", output, call.outputs)
         self._amplify(module, frame.result)
+        self._match_boxes(output, frame.result)
         if outer is not None and outer.has_fused:
             places = {f"output {path}".rstrip(): each for path, each in call.outputs.items()}
             wrong = [place for place, error in errors.items() if error.ratio > 1]
@@ -211,8 +215,11 @@ class Replayer:
         return self._replaced(output, call.outputs)
 
     def _amplify(self, module: nn.Module, result: ReplayedCall) -> None:
-        """Scales the limits of a linear module, whose weights a device may have rounded."""
+        """Scales the limits of a linear module whose weights the device has rounded."""
         weight = getattr(module, "weight", None)
+        known = self._state.get(f"{result.call.module}.weight".lstrip("."))
+        if known is not None and known.value == 0:
+            return
         source = next(iter(result.call.inputs.values()), None)
         arrays = None if source is None else self._array(source.tensor)
         if not isinstance(weight, Tensor) or weight.dim() < 2 or arrays is None:
@@ -225,6 +232,28 @@ class Replayer:
                 weights = _numbers_of(weight)[0]
                 scale = of_product(weights, arrays, outputs)
                 result.errors[place] = dataclasses.replace(error, limit=scale * error.limit)
+
+    def _match_boxes(self, output: Any, result: ReplayedCall) -> None:
+        """Compares the boxes of a detector by overlap if they differ in place."""
+        places = {path: f"output {path}".rstrip() for path in result.call.outputs}
+        errors = (result.errors.get(place) for place in places.values())
+        if all(error is None or error.ratio <= 1 for error in errors):
+            return
+        sides: tuple[dict[str, Elements], dict[str, Elements]] = ({}, {})
+        for path, leaf in leaves(output):
+            value = result.call.outputs.get(path)
+            array = None if value is None else self._array(value.tensor)
+            if array is not None and isinstance(leaf, Tensor):
+                numbers = _numbers_of(leaf)[0]
+                for side, each in zip(sides, (numbers, array)):
+                    side[path] = Elements(each, each.dtype.name)
+        shapes = {path: Shape(each.dtype, each.shape) for path, each in sides[1].items()}
+        boxes = {path for names in find(shapes) for path in names}
+        for path in boxes & shapes.keys():
+            error = error_in(compare(*sides).children[path], self._coarsest)
+            result.errors[places[path]] = min(
+                error, result.errors[places[path]], key=lambda each: each.ratio
+            )
 
     def _completed(self, outer: _Frame, name: str, output: Any) -> Any:
         """Returns the recorded tensor if a module that the run lacks completes an open output."""
@@ -303,6 +332,8 @@ class Replayer:
             if not np.array_equal(sites[orders[0]], others[orders[1]]):
                 return Error.without_numbers(math.inf, "other sites", *dtypes)
             found, expected = found[orders[0]], expected[orders[1]]
+        if self._coarsest and all("float" in each for each in dtypes):
+            dtypes = (*dtypes, self._coarsest)
         error = error_of(found, expected, *dtypes)
         if error.ratio <= 1 or math.isinf(error.value) or self._compared == _MAX_COMPARED:
             return error
