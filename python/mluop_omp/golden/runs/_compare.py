@@ -32,22 +32,33 @@ def compare_runs(
     axes: Sequence[str] | None = None,
     columns: Columns = None,
 ) -> RunComparison:
-    """Compares two runs written by `mluop_omp.record`, call by call.
+    """Compares two runs, call by call, and finds the first call that differs by itself.
 
-    The n-th call of a module is compared with the n-th call of the module of the same name; inputs
-    and outputs are matched by path, or by position where paths differ. The first difference is the
-    first call whose outputs differ although its inputs agree, in the order in which the calls of
-    the expected run return: a module returns after the modules that it calls, so the innermost one
-    comes first. Rows in another order are joined by coordinates. Where a run holds a sample of a
-    tensor, the sample is compared. Runs are equal if all calls and gradients of both were compared,
-    at least one output among them, and none differs.
+    Calls are paired by the names of their modules and their numbers; where these differ, by the
+    prefix of a wrapper, by the inputs of repeated calls, and by class and shapes. Inputs and
+    outputs are matched by path, or by position where paths differ. Rows in another order are joined
+    by coordinates, boxes by overlap; samples are compared where a run holds a sample.
+
+    The error of a tensor is the root mean square of the differences over the root mean square of
+    the expected numbers, or 1/16 of the relative error of an element. A call differs if its error
+    is more than rounding explains and more than twice the errors of its inputs; integers of equal
+    inputs must be equal. The limit is 1.5 times the distance of neighboring numbers in float16 and
+    bfloat16, also for other types in a run that has these, and 64 times in float32 and float64. An
+    output that does not agree is compared with later tensors of its shape, as a device may have
+    fused modules. A module that contains others is judged by the inputs that its own code passes to
+    them, and by its outputs.
+
+    The first difference is the first of these calls in the order of the computation. Runs are equal
+    if all calls and gradients of both were compared, at least one output among them, and none
+    differs, nor a parameter or buffer.
 
     Args:
-        found, expected: files of runs, or `Run` objects.
+        found, expected: runs: files of `mluop_omp.record` or of other tools, or `Run` objects.
         names: renames modules of the found run: a dict of regular expressions and replacements,
             such as {r"module\\.(.*)": r"\\1"}, pairs of them, or texts r"module\\.(.*)=\\1". The
             first expression that matches a whole name applies.
-        rtol, atol, criteria, worst, axes: as in `mluop_omp.compare`, which compares the tensors.
+        rtol, atol, criteria: as in `mluop_omp.compare`; if given, they decide in place of rounding.
+        worst, axes: as in `mluop_omp.compare`, which compares the tensors.
         columns: as in `mluop_omp.compare`, for all coordinates of the found run.
 
     Returns:

@@ -28,8 +28,11 @@ def replay(
 
     A call stands out if the root mean square of its errors exceeds what rounding explains, relative
     to the recorded numbers: 1.5 times the distance of neighboring numbers in float16 and bfloat16,
-    64 times in float32 and float64, in the coarser of the two element types. A slice, such as a
-    channel, may have three times as much; integers, 1 % of the elements. A call of a class with at
+    64 times in float32 and float64, in the coarser of the two element types; in a run with tensors
+    in half precision, the limit of half precision. Linear modules whose weights the device has
+    rounded may have more where the terms of their sums cancel. A slice, such as a channel, may have
+    three times as much, an element 16 times; integers, 1 % of the elements. Boxes of detectors are
+    matched by overlap. A call of a class with at
     least 5 calls also stands out from a quarter of the limit on, if its error is five times the
     next of the class.
 
