@@ -118,7 +118,7 @@ class _RunComparer:
         state = judge.state(self._names)
         count = sum(map(len, (judge.calls, only_found, only_expected)))
         found = judge.differences or different_gradients or state
-        return RunComparison(
+        result = RunComparison(
             equal=is_complete and compared > 0 and not found,
             compared=len(judge.calls),
             calls=count,
@@ -136,6 +136,7 @@ class _RunComparer:
             only_expected=tuple(map(judge.label, only_expected)),
             notes=tuple(self._notes(alignment, judge)),
         )
+        return dataclasses.replace(result, equal=result.equal and not result.is_undecided)
 
     def _gradients(
         self, judge: Judge, pairs: Iterable[tuple[Gradient, Gradient]]

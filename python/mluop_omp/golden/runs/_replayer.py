@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,7 @@ from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
+_PROPOSALS = re.compile(r"proposal|rpn", re.I)
 # The share of the error that is left where a later module completes a fused one.
 _COMPLETED = 0.25
 # Tensors beyond their limit that are compared element by element, to name channels and patterns.
@@ -239,6 +241,8 @@ class Replayer:
         errors = (result.errors.get(place) for place in places.values())
         if all(error is None or error.ratio <= 1 for error in errors):
             return
+        # Proposals are unnamed boxes, without scores.
+        suffix = ".proposals" if _PROPOSALS.search(result.call.kind) else ""
         sides: tuple[dict[str, Elements], dict[str, Elements]] = ({}, {})
         for path, leaf in leaves(output):
             value = result.call.outputs.get(path)
@@ -246,14 +250,13 @@ class Replayer:
             if array is not None and isinstance(leaf, Tensor):
                 numbers = _numbers_of(leaf)[0]
                 for side, each in zip(sides, (numbers, array)):
-                    side[path] = Elements(each, each.dtype.name)
+                    side[path + suffix] = Elements(each, each.dtype.name)
         shapes = {path: Shape(each.dtype, each.shape) for path, each in sides[1].items()}
         boxes = {path for names in find(shapes) for path in names}
         for path in boxes & shapes.keys():
+            place = places[path.removesuffix(suffix)]
             error = error_in(compare(*sides).children[path], self._coarsest)
-            result.errors[places[path]] = min(
-                error, result.errors[places[path]], key=lambda each: each.ratio
-            )
+            result.errors[place] = min(error, result.errors[place], key=lambda each: each.ratio)
 
     def _completed(self, outer: _Frame, name: str, output: Any) -> Any:
         """Returns the recorded tensor if a module that the run lacks completes an open output."""

@@ -15,6 +15,10 @@ from mluop_omp.golden.runs._names import contains
 from mluop_omp.golden.runs._rounding import Error, short_type
 from mluop_omp.golden.runs._run import Call
 
+# Errors of the output of a model that growth of rounding errors explains, but that could be
+# anything.
+_LARGE = 0.1
+
 
 @dataclasses.dataclass(eq=False)
 class ComparedCall:
@@ -118,6 +122,12 @@ class RunComparison:
     def comparable(self) -> bool:
         """False if nothing differs but not everything was compared."""
         return self.equal or bool(self.differences or self.gradients or self.state)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether errors of the output of the model are large, although no call explains them."""
+        is_strict = not self.output or any(math.isinf(e.value) for e in self.output.values())
+        return not is_strict and any(e.value > _LARGE for e in self.output.values())
 
     def text(self, every: bool = False) -> str:
         """Returns the report. every: appends a table of the tensors with their figures."""
@@ -232,6 +242,8 @@ def _lines(result: RunComparison) -> Iterator[str]:
     yield _output(result)
     if result.equal:
         yield f"{'equal' if _is_equal(result) else 'agree'}: {calls} of both runs, {outputs}"
+    elif result.is_undecided and not (result.differences or result.state or result.gradients):
+        yield f"undecided: {calls} of both runs, {outputs}; no call differs by itself"
     elif not result.comparable:
         rest = f"{outputs}; what was compared agrees" if result.compared_outputs else "no output"
         all_calls = counted(result.calls, "call")
@@ -281,9 +293,11 @@ def _output(result: RunComparison) -> str:
     where = "" if len(output) == 1 else f" in {path_of('output', path)} of {len(output)}"
     if worst.value == 0:
         return "the output of the model is equal"
-    is_wrong = any(each.call.module == "" and each.outputs for each in result.differences)
-    verdict = "differs" if is_wrong else "agrees"
-    return f"the output of the model {verdict}: relative error {worst}{where}"
+    if any(each.call.module == "" and each.outputs for each in result.differences):
+        return f"the output of the model differs: relative error {worst}{where}"
+    if result.is_undecided:
+        return f"the output of the model is undecided: relative error {worst}{where}"
+    return f"the output of the model agrees: relative error {worst}{where}"
 
 
 def _rounding(result: RunComparison) -> Iterator[str]:
