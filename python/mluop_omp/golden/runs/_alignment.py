@@ -142,7 +142,21 @@ class _Aligner:
         pairs = []
         for key, calls in others.items():
             pairs += self._of_module(mine.get(key, []), calls)
-        return pairs
+        # Where a Sequential has lost a module, the numbers of the others mean other modules.
+        shifted = {
+            parent + dot
+            for pair in pairs
+            for parent, dot, name in [pair.expected.module.rpartition(".")]
+            if name.isdecimal()
+            and pair.found.kind != pair.expected.kind
+            and not any(each.kind.endswith(".Identity") for each in pair)
+            and not self._have_equal_outputs(*pair)
+        }
+        return [
+            pair
+            for pair in pairs
+            if not any(pair.expected.module.startswith(each) for each in shifted)
+        ]
 
     def _of_module(self, found: list[Call], expected: list[Call]) -> list[Pair]:
         """Pairs the calls of a module: in order, unless their inputs say otherwise."""
@@ -254,7 +268,8 @@ def _renamed(pairs: Sequence[Pair]) -> list[str]:
         mine, others = (module.split(".") for module in pair)
         while len(mine) > 1 and len(others) > 1 and mine[-1] == others[-1]:
             mine, others = mine[:-1], others[:-1]
-        counts[".".join(mine), ".".join(others)] += 1
+        if mine != others:
+            counts[".".join(mine), ".".join(others)] += 1
     lines = [
         f"found {name_of(mine)} is expected {name_of(other)}: "
         f"{counted(count, 'module')} paired by class and shapes"

@@ -60,7 +60,7 @@ class Judge:
         self._drift: Level | None = None
         self._repeated = {call.module for run in runs for call in run.calls if call.number}
         self._firsts = [{c.module: c for c in run.calls if c.number == 0} for run in runs]
-        self._roots = _tree(alignment.pairs)
+        self._roots = _tree(alignment.pairs, runs[1])
         containers = [set[str](), set[str]()]
         for node in _all(self._roots):
             if node.children:
@@ -72,6 +72,8 @@ class Judge:
         self._compared = (set[str](), set[str]())
         self._fused: dict[tuple[str, str], str] = {}
         self._absorbed = (set[int](), set[int]())
+        # The tensors of the other run that outputs of fused modules agree with, by their names.
+        self._counterparts: tuple[dict[str, Value], dict[str, Value]] = ({}, {})
 
     @property
     def differences(self) -> list[ComparedCall]:
@@ -154,7 +156,10 @@ class Judge:
         if not is_absorbed:
             call.changed += _only_in_one("input", *self._tensors(node.pair))
         for path, pair in inputs.items():
-            call.input_errors[path] = error = self._error(*pair)
+            error = self._error(*pair)
+            if self._jumps(error, self._seen):
+                error = self._of_fused(pair, error)
+            call.input_errors[path] = error
             self._remember(*pair)
             if self._jumps(error, self._seen):
                 if outer is None:
@@ -238,7 +243,7 @@ class Judge:
             chain = self._flows[side].fused(calls[side], values[side], self._vanished[side])
             later = [(call.module, value) for call, value in chain]
             later += self._flows[side].later(calls[side], values[side])
-            best = error
+            best, counterpart = error, values[side]
             for module, value in later:
                 pair = (values[0], value) if side else (value, values[1])
                 other = self._error(*pair)
@@ -247,12 +252,14 @@ class Judge:
                     is_structural and other.value < best.value / 2
                 ):
                     continue
-                best = other
+                best, counterpart = other, value
                 to.fused_with = module
                 if not self._jumps(other, known):
                     break
             if best is not error:
                 self._remember(*values)
+                self._compared[side].add(counterpart.tensor)
+                self._counterparts[1 - side][values[1 - side].tensor] = counterpart
                 self._fused[calls[1 - side].module, to.fused_with] = run
                 for call, value in chain:
                     self._absorbed[side].add(id(call))
@@ -260,6 +267,15 @@ class Judge:
                     if call.module == to.fused_with:
                         break
                 return best
+        return error
+
+    def _of_fused(self, pair: tuple[Value, Value], error: Error) -> Error:
+        """Returns the error of the output of a fused module, which another module takes."""
+        for side in (0, 1):
+            other = self._counterparts[side].get(pair[side].tensor)
+            if other is not None:
+                fused = (other, pair[1]) if side else (pair[0], other)
+                error = min(error, self._error(*fused), key=lambda each: each.value)
         return error
 
     def _fused_texts(self) -> dict[str, list[str]]:
@@ -291,25 +307,54 @@ class Judge:
         to.compared_state = len(state)
         for path, pair in state.items():
             error = self._error(*pair)
-            if error.ratio > 1 and error.comparison is not None:
+            if error.ratio > 1 and error.comparison is not None and not self._is_folded(calls):
                 to.state[path] = error.comparison
+
+    def _is_folded(self, calls: Pair) -> bool:
+        """Returns whether one run lacks a module that follows, whose parameters it has folded."""
+        return any(
+            self._flows[side].fused(calls[side], value, self._vanished[side])
+            for side in (0, 1)
+            for value in calls[side].outputs.values()
+        )
 
 
 def _levels(call: ComparedCall) -> list[Level]:
     return [error.level for error in call.input_errors.values()]
 
 
-def _tree(pairs: Iterable[Pair]) -> list[_Node]:
-    """Returns the outermost calls: a module returns after the modules that it calls."""
+def _tree(pairs: Iterable[Pair], expected: Run) -> list[_Node]:
+    """Returns the outermost calls: a module returns after the modules that it calls.
+
+    A module inside of another one is not called by it if it computes its inputs, as a preprocessor
+    does.
+    """
     roots: list[_Node] = []
     for pair in pairs:
         module = pair.expected.module
-        node = _Node(pair, [n for n in roots if contains(module, n.pair.expected.module)])
+        inputs = {
+            v.tensor for v in pair.expected.inputs.values() if expected.tensors[v.tensor].shape
+        }
+        node = _Node(
+            pair,
+            [
+                each
+                for each in roots
+                if contains(module, each.pair.expected.module)
+                and not _produced(each.pair.expected) & inputs
+            ],
+        )
         if node.children:
             inner = set(map(id, node.children))
             roots = [each for each in roots if id(each) not in inner]
         roots.append(node)
     return roots
+
+
+def _produced(call: Call) -> set[str]:
+    """Returns the recorded outputs that are no inputs."""
+    outputs, inputs = ({v.tensor for v in each.values()} for each in (call.outputs, call.inputs))
+    return outputs - inputs
 
 
 def _all(nodes: Iterable[_Node]) -> Iterator[_Node]:

@@ -33,6 +33,8 @@ from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
+# Calls among which at least one has parameters.
+_SOME = 100
 _PROPOSALS = re.compile(r"proposal|rpn", re.I)
 # The share of the error that is left where a later module completes a fused one.
 _COMPLETED = 0.25
@@ -59,6 +61,7 @@ class _Frame:
         name: the name of the module in the run.
         result: None for a module that the run lacks.
         has_fused: whether the run lacks a module inside of it, perhaps fused with another one.
+        is_rest: whether the run has what is left of a module whose parameters are fused.
         open: outputs of inner modules that differ, by the recorded tensor: those that a fused
             module follows, which is expected to compute the rest.
         unfused: recorded outputs of inner modules that no fused module completes. What follows
@@ -73,6 +76,7 @@ class _Frame:
         default_factory=lambda: collections.defaultdict(list)
     )
     unfused: set[str] = dataclasses.field(default_factory=set)
+    is_rest: bool = False
 
 
 class Replayer:
@@ -130,6 +134,7 @@ class Replayer:
                     continue
                 has_fused = any(
                     self._is_fused(self._names(f"{name}.{inner}".lstrip(".")), child)
+                    or self._is_rest(self._names(f"{name}.{inner}".lstrip(".")), child)
                     for inner, child in module.named_children()
                 )
                 before = functools.partial(self._before, self._names(name), has_fused)
@@ -165,7 +170,16 @@ class Replayer:
     def _is_fused(self, name: str, module: nn.Module) -> bool:
         """Returns whether the recorded model lacks a module, or has an Identity in its place."""
         call = self._recorded.get((name, 0))
-        return call is None or (call.kind == _IDENTITY and not isinstance(module, nn.Identity))
+        is_identity = call is not None and call.kind == _IDENTITY
+        return call is None or (is_identity and not isinstance(module, nn.Identity))
+
+    def _is_rest(self, name: str, module: nn.Module) -> bool:
+        """Returns whether the recorded module has another class, and none of the parameters."""
+        call = self._recorded.get((name, 0))
+        has_state = any(each.state for each in self._run.calls[:_SOME])
+        if call is None or call.state or not has_state or call.kind == class_name(type(module)):
+            return False
+        return next(own_state(module), None) is not None
 
     def _before(
         self, name: str, has_fused: bool, module: nn.Module, args: tuple, kwargs: dict
@@ -175,6 +189,10 @@ class Replayer:
         call = self._recorded.get((name, number))
         if call is None or self._is_fused(name, module):
             self._begun.append(_Frame(module, name, None, has_fused))
+            return None
+        if self._is_rest(name, module):
+            frame = _Frame(module, name, ReplayedCall(call), has_fused, is_rest=True)
+            self._begun.append(frame)
             return None
         given = {**dict(enumerate(args)), **kwargs}
         outer = next((each for each in reversed(self._begun) if each.result is not None), None)
@@ -202,6 +220,8 @@ class Replayer:
         self._calls.append(frame.result)
         call, errors = frame.result.call, frame.result.errors
         self._compare(frame, "output {}", output, call.outputs)
+        if frame.is_rest and outer is not None:
+            self._complete_rest(frame.result, outer)
         self._amplify(module, frame.result)
         self._match_boxes(output, frame.result)
         if outer is not None and outer.has_fused:
@@ -234,6 +254,15 @@ class Replayer:
                 weights = _numbers_of(weight)[0]
                 scale = of_product(weights, arrays, outputs)
                 result.errors[place] = dataclasses.replace(error, limit=scale * error.limit)
+
+    def _complete_rest(self, result: ReplayedCall, outer: _Frame) -> None:
+        """Judges modules that are fused with a part of this one by its outputs."""
+        for value in result.call.inputs.values():
+            for other, place in outer.open.pop(value.tensor, []):
+                other.errors[place] = max(result.errors.values(), key=lambda each: each.ratio)
+                other.fused_with = result.call.module
+        if any(other.fused_with == result.call.module for other in self._calls):
+            result.errors.clear()
 
     def _match_boxes(self, output: Any, result: ReplayedCall) -> None:
         """Compares the boxes of a detector by overlap if they differ in place."""
