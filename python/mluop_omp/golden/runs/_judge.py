@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Iterable, Iterator
 from typing import Callable, TypeVar
 
@@ -19,7 +20,7 @@ from mluop_omp.golden.runs._amplification import amplification
 from mluop_omp.golden.runs._fusion import Flow, is_identity
 from mluop_omp.golden.runs._names import NameMap, contains
 from mluop_omp.golden.runs._result import ComparedCall
-from mluop_omp.golden.runs._rounding import GROWTH, NO_GROWTH, Error, Level
+from mluop_omp.golden.runs._rounding import GROWTH, LARGE, NO_GROWTH, Error, Level
 from mluop_omp.golden.runs._run import Call, Run, Value
 
 _K = TypeVar("_K")
@@ -210,7 +211,8 @@ class Judge:
         ]
 
     def _jumps(self, error: Error, known: Level) -> bool:
-        return error.exceeds(known, GROWTH)
+        is_decided = known.whole <= LARGE or math.isinf(error.value)
+        return is_decided and error.exceeds(known, GROWTH)
 
     def _agrees(self, error: Error) -> bool:
         if self._drift is None:

@@ -12,12 +12,8 @@ from mluop_omp.golden._text import counted, labeled, listed, name_of, path_of
 from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._report import figures_table, summary_of
 from mluop_omp.golden.runs._names import contains
-from mluop_omp.golden.runs._rounding import Error, short_type
+from mluop_omp.golden.runs._rounding import LARGE, Error, short_type
 from mluop_omp.golden.runs._run import Call
-
-# Errors of the output of a model that growth of rounding errors explains, but that could be
-# anything.
-_LARGE = 0.1
 
 
 @dataclasses.dataclass(eq=False)
@@ -127,7 +123,7 @@ class RunComparison:
     def is_undecided(self) -> bool:
         """Whether errors of the output of the model are large, although no call explains them."""
         is_strict = not self.output or any(math.isinf(e.value) for e in self.output.values())
-        return not is_strict and any(e.value > _LARGE for e in self.output.values())
+        return not is_strict and any(e.value > LARGE for e in self.output.values())
 
     def text(self, every: bool = False) -> str:
         """Returns the report. every: appends a table of the tensors with their figures."""

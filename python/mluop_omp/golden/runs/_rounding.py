@@ -81,6 +81,8 @@ class Level(NamedTuple):
         return any(own > max(low, k * of) for own, low, k, of in zip(self, limits, growth, known))
 
 
+# Rounding errors that have grown beyond this could be anything.
+LARGE = 0.1
 # A module may multiply the errors of its inputs by these numbers. Measured: at most 1.1, 2 and 1.5
 # in image classifiers of random weights, in float16 and bfloat16.
 GROWTH = Level(2, 3, 3)
