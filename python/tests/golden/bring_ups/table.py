@@ -32,13 +32,13 @@ import mluop_omp
 
 # The devices that get defects.
 VARIANTS = ("eager", "bf16", "fused", "fused bf16")
-BAD = "WwEFD!m"
+WRONG = "WwEFD!m"
 # Modules that are tried for an effect.
 _TRIED = 6
 MEANING = {
     "C": "named by compare_runs",
     "R": "named by replay only; compare_runs does not say equal",
-    "m": "missed: compare_runs says that all agrees within rounding, and replay names nothing",
+    "m": "below rounding: compare_runs says that all agrees within rounding, replay names nothing",
     "E": "FALSE EQUAL: compare_runs says equal, or agrees in float32",
     "W": "WRONG NAME",
     "w": "named by replay; compare_runs names another module",
@@ -250,7 +250,7 @@ def main() -> None:
         if options.verbose and cell.letter != ".":
             print(f"--- {model}, {row}, {variant}: {cell.letter}, expected {cell.expected}")
             print(cell.compare, cell.replay, sep="\n", flush=True)
-        elif cell.letter in BAD:
+        elif cell.letter in WRONG:
             said = " / ".join(cell.compare.splitlines()[:2])
             then = " / ".join(" ".join(line.split()) for line in cell.replay.splitlines()[:3])
             print(f"{cell.letter} {model}, {row}, {variant}: expected {cell.expected}")
