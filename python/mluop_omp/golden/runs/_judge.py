@@ -354,7 +354,7 @@ def _tree(pairs: Iterable[Pair], expected: Run) -> list[_Node]:
 
 
 def _produced(call: Call) -> set[str]:
-    """Returns the recorded outputs that are no inputs."""
+    """Returns the outputs of a call without its inputs."""
     outputs, inputs = ({v.tensor for v in each.values()} for each in (call.outputs, call.inputs))
     return outputs - inputs
 
