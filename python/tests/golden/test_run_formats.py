@@ -498,7 +498,7 @@ def test_dumps_that_msprobe_writes(tmp_path, command):
     good, device = tmp_path / "step0", tmp_path / "step1"
     status, out, err = command(good, tmp_path / "reference.npz")
     assert status == 2 and "2 outputs; what was compared agrees" in out, out + err
-    assert "conv1::conv2d (conv2d), " in out and "7 gradients agree" in out
+    assert "(model)::sum (sum)" in out and "7 gradients agree" in out
     status, out, _ = command(device, tmp_path / "reference.npz")
     assert status == 1 and "\nfirst difference: conv2 (Conv2d)\n" in out, out
     status, out, _ = command(device, good)
