@@ -168,6 +168,8 @@ def error_of(found: np.ndarray, expected: np.ndarray, *dtypes: str) -> Error:
     distances, magnitudes = (
         np.abs(np.where(is_finite, each, 0)) for each in (found - expected, expected)
     )
+    if distances.max(initial=0.0) <= max(_SUBNORMAL.get(each, 0.0) for each in dtypes):
+        return Error(0.0, limit)
     errors, squares = distances**2, magnitudes**2
     largest, where = _relative(errors.mean(), squares.mean()), ""
     for dim, extent in enumerate(expected.shape):

@@ -64,7 +64,7 @@ OPEN = (
     ("EfficientNet-B0", "SiLU by hard sigmoid"),
     ("SECOND", "right: fused bf16"),
     ("RetinaNet", "channel x 1.1"),
-    *((network, "*") for network in ("VoteNet", "Faster R-CNN, DCNv2", "Deformable DETR", "YOLOX")),
+    *((network, "*") for network in ("VoteNet", "Faster R-CNN, DCNv2", "YOLOX")),
 )
 
 
