@@ -131,7 +131,9 @@ def recording(
             its range; max_bytes is less than what the descriptions of the calls take.
         OSError: the file cannot be written.
         ImportError: PyTorch is not installed.
-        Any exception of the block. If the file cannot be written after one, a warning says so.
+
+    Exceptions of the block are raised again. If the file cannot be written after one, a warning
+    says so.
 
     Source: docs/record.md defines the file.
     """
