@@ -72,7 +72,6 @@ class Judge:
         # Recorded tensors of both runs that were compared.
         self._compared = (set[str](), set[str]())
         self._fused: dict[tuple[str, str], str] = {}
-        self._absorbed = (set[int](), set[int]())
         # The tensors of the other run that outputs of fused modules agree with, by their names.
         self._counterparts: tuple[dict[str, Value], dict[str, Value]] = ({}, {})
 
@@ -108,13 +107,10 @@ class Judge:
             [
                 call
                 for call in calls
-                if id(call) not in absorbed
-                and not (call.outputs and {v.tensor for v in call.outputs.values()} <= compared)
+                if not (call.outputs and {v.tensor for v in call.outputs.values()} <= compared)
                 and not (call.line and call.module.partition("::")[0] in names)
             ]
-            for calls, absorbed, compared, names in zip(
-                sides, self._absorbed, self._compared, modules
-            )
+            for calls, compared, names in zip(sides, self._compared, modules)
         )
         return found, expected
 
@@ -245,14 +241,13 @@ class Judge:
             chain = self._flows[side].fused(calls[side], values[side], self._vanished[side])
             later = [(call.module, value) for call, value in chain]
             later += self._flows[side].later(calls[side], values[side])
+            missing = {call.module for call, _ in chain}
             best, counterpart = error, values[side]
             for module, value in later:
                 pair = (values[0], value) if side else (value, values[1])
                 other = self._error(*pair)
-                is_structural = module in {call.module for call, _ in chain}
-                if self._jumps(other, known) and not (
-                    is_structural and other.value < best.value / 2
-                ):
+                is_closer = module in missing and other.value < best.value / 2
+                if self._jumps(other, known) and not is_closer:
                     continue
                 best, counterpart = other, value
                 to.fused_with = module
@@ -264,7 +259,6 @@ class Judge:
                 self._counterparts[1 - side][values[1 - side].tensor] = counterpart
                 self._fused[calls[1 - side].module, to.fused_with] = run
                 for call, value in chain:
-                    self._absorbed[side].add(id(call))
                     self._compared[side].add(value.tensor)
                     if call.module == to.fused_with:
                         break

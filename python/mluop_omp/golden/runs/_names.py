@@ -39,8 +39,8 @@ class NameMap:
         Wrappers such as DistributedDataParallel add a prefix, "module". The wrapper itself gets a
         name that no module has. side: whose names these are, for the line.
         """
-        mine = {self(name) for name in found} - expected
-        others = expected - {self(name) for name in found}
+        named = {self(name) for name in found}
+        mine, others = named - expected, expected - named
         counts = collections.Counter(("remove", each) for each in _prefixes(mine, others))
         counts.update(("add", each) for each in _prefixes(others, mine))
         for (kind, prefix), count in counts.most_common(1):

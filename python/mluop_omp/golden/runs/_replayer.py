@@ -33,8 +33,6 @@ from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
-# Calls among which at least one has parameters.
-_SOME = 100
 _PROPOSALS = re.compile(r"proposal|rpn", re.I)
 # The share of the error that is left where a later module completes a fused one.
 _COMPLETED = 0.25
@@ -102,6 +100,7 @@ class Replayer:
         )
         self._compared = 0
         # Other tensors may have been rounded to this type before.
+        self._has_state = any(each.state for each in run.calls)
         self._coarsest = short_type(*(each.dtype for each in outputs_of(run)))
 
     def arguments(self, model: nn.Module) -> tuple[tuple, dict[str, Any]]:
@@ -132,11 +131,11 @@ class Replayer:
             for name, module in model.named_modules():
                 if isinstance(module, torch.jit.ScriptModule):
                     continue
-                has_fused = any(
-                    self._is_fused(self._names(f"{name}.{inner}".lstrip(".")), child)
-                    or self._is_rest(self._names(f"{name}.{inner}".lstrip(".")), child)
+                children = [
+                    (self._names(f"{name}.{inner}".lstrip(".")), child)
                     for inner, child in module.named_children()
-                )
+                ]
+                has_fused = any(self._is_fused(*e) or self._is_rest(*e) for e in children)
                 before = functools.partial(self._before, self._names(name), has_fused)
                 for handle in (
                     module.register_forward_pre_hook(before, with_kwargs=True),
@@ -176,10 +175,9 @@ class Replayer:
     def _is_rest(self, name: str, module: nn.Module) -> bool:
         """Returns whether the recorded module has another class, and none of the parameters."""
         call = self._recorded.get((name, 0))
-        has_state = any(each.state for each in self._run.calls[:_SOME])
-        if call is None or call.state or not has_state or call.kind == class_name(type(module)):
+        if call is None or call.state or call.kind == class_name(type(module)):
             return False
-        return next(own_state(module), None) is not None
+        return self._has_state and next(own_state(module), None) is not None
 
     def _before(
         self, name: str, has_fused: bool, module: nn.Module, args: tuple, kwargs: dict
@@ -257,11 +255,11 @@ class Replayer:
 
     def _complete_rest(self, result: ReplayedCall, outer: _Frame) -> None:
         """Judges modules that are fused with a part of this one by its outputs."""
-        for value in result.call.inputs.values():
-            for other, place in outer.open.pop(value.tensor, []):
-                other.errors[place] = max(result.errors.values(), key=lambda each: each.ratio)
-                other.fused_with = result.call.module
-        if any(other.fused_with == result.call.module for other in self._calls):
+        tensors = {value.tensor for value in result.call.inputs.values()} & outer.open.keys()
+        for other, place in (each for name in tensors for each in outer.open.pop(name)):
+            other.errors[place] = result.worst[1]
+            other.fused_with = result.call.module
+        if tensors:
             result.errors.clear()
 
     def _match_boxes(self, output: Any, result: ReplayedCall) -> None:
@@ -281,10 +279,11 @@ class Replayer:
                 for side, each in zip(sides, (numbers, array)):
                     side[path + suffix] = Elements(each, each.dtype.name)
         shapes = {path: Shape(each.dtype, each.shape) for path, each in sides[1].items()}
-        boxes = {path for names in find(shapes) for path in names}
-        for path in boxes & shapes.keys():
+        boxes = {path for names in find(shapes) for path in names if path}
+        children = compare(*sides).children if boxes else {}
+        for path in boxes:
             place = places[path.removesuffix(suffix)]
-            error = error_in(compare(*sides).children[path], self._coarsest)
+            error = error_in(children[path], self._coarsest)
             result.errors[place] = min(error, result.errors[place], key=lambda each: each.ratio)
 
     def _completed(self, outer: _Frame, name: str, output: Any) -> Any:

@@ -90,7 +90,7 @@ def size(count: int, shape: Shape) -> int:
 
 
 def fitting(elements: int, shape: Shape) -> int:
-    """Returns the largest count, at least 1, whose sample has at most so many elements."""
+    """Returns the largest count, at least 1, whose sample does not exceed a number of elements."""
     low, high = 1, _RATIO * max(shape, default=1) + 1
     while high - low > 1:
         middle = (low + high) // 2
