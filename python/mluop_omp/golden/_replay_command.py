@@ -54,7 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     result = replay(model, arguments.file, _inputs(arguments.inputs), names=names)
     print_report(result.text(arguments.all))
     write_json(arguments, result)
-    return 0 if result else 1 if any(each.errors for each in result.calls) else 2
+    differs = result.suspects or result.state or result.missing
+    has_compared = any(each.errors for each in result.calls)
+    return 0 if result else 1 if differs and has_compared else 2
 
 
 def _inputs(path: str | None) -> Any:

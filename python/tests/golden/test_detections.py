@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="requires PyTorch")
 from torch import nn  # noqa: E402
 
-from mluop_omp import compare, compare_runs, recording  # noqa: E402
+from mluop_omp import compare, compare_runs, recording, replay  # noqa: E402
 from mluop_omp.__main__ import main  # noqa: E402
 
 COUNT = 40
@@ -214,3 +215,78 @@ def test_runs_with_boxes(rng, expected, tmp_path):
     model.change = None
     model.head.register_forward_hook(lambda m, i, out: out.flip(0))
     assert "first difference: head" in str(result(None))
+
+
+class RoIPool(nn.Module):
+    """Computes from boxes with their batch, as the modules of this name do."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 8)
+
+    def forward(self, rois):
+        return self.layer(rois[:, 1:])
+
+
+class TwoStages(nn.Module):
+    """Its own code chooses boxes: all but the first `dropped` ones."""
+
+    def __init__(self):
+        super().__init__()
+        self.head, self.pool, self.dropped = nn.Linear(4, 4), RoIPool(), 0
+
+    def forward(self, boxes):
+        boxes = (boxes + self.head(boxes) * 0.01)[self.dropped :]
+        return self.pool(torch.cat([torch.zeros_like(boxes[:, :1]), boxes], 1))
+
+
+@pytest.fixture
+def two_stages(rng, tmp_path):
+    """Returns the model, and a function that records what another device computes."""
+    torch.manual_seed(0)
+    model = TwoStages().requires_grad_(False)
+    boxes = torch.from_numpy(boxes_of("corners", rng))
+
+    def device(name, dropped=0, rounding=0.0, factor=1.0, dtype=torch.float32):
+        made = copy.deepcopy(model).to(dtype)
+        made.dropped = dropped
+        made.head.register_forward_hook(lambda m, i, out: out * (1 + rounding))
+        made.pool.layer.register_forward_hook(lambda m, i, out: out * factor)
+        with recording(made, tmp_path / name):
+            made(boxes.to(dtype))
+        return tmp_path / name
+
+    return model, device
+
+
+@pytest.mark.parametrize(
+    "dropped, rounding, dtype, verdict",
+    [
+        (2, 0.0, torch.float32, "first difference: (model)"),
+        (2, 1e-6, torch.float32, "undecided"),
+        (30, 1e-6, torch.float32, "first difference: (model)"),
+        (30, 0.0, torch.bfloat16, "undecided"),
+        (0, 1e-6, torch.float32, "equal"),
+    ],
+)
+def test_rounding_explains_other_boxes(two_stages, dropped, rounding, dtype, verdict):
+    _, device = two_stages
+    expected = device("expected.npz")
+    result = compare_runs(device("found.npz", dropped, rounding, dtype=dtype), expected)
+    assert str(result).splitlines()[1].startswith(verdict), str(result)
+    assert bool(result) is (verdict == "equal")
+    is_stated = "input 0 of pool (RoIPool): 2.6 % of the boxes are others" in str(result)
+    assert is_stated == (verdict == "undecided" and dropped == 2)
+
+
+def test_replay_calls_modules_on_the_recorded_boxes(two_stages):
+    model, device = two_stages
+    right = replay(model, device("right.npz", dropped=1))
+    assert not right.suspects and not right, str(right)
+    assert "not all was compared: 3 of 4 agree" in str(right)
+    assert "not compared, as tensors have other shapes: 1: (model)" in str(right)
+    wrong = replay(model, device("wrong.npz", dropped=1, factor=1.1))
+    assert [each.call.module for each in wrong.suspects] == ["pool.layer"]
+    many = replay(model, device("many.npz", dropped=10))
+    assert [each.call.module for each in many.suspects] == [""]
+    assert "14 % of the boxes are others" in str(many)

@@ -1,6 +1,7 @@
 """Outputs of detectors: boxes with scores and labels, matched by overlap.
 
-A detection is a tensor of boxes [N, 4..9], found by its name or beside scores [N] and labels [N].
+A detection is a tensor of boxes [N, 4..9], found by its name or beside scores [N] and labels [N],
+or as an unnamed tensor of a module that takes or returns proposals.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 
 from mluop_omp import _arrays, _library
 from mluop_omp.golden._text import listed
-from mluop_omp.golden.comparison._data import Outcome
 from mluop_omp.golden.comparison._result import Comparison
 from mluop_omp.golden.comparison._values import Tensor
 
@@ -27,6 +27,8 @@ _BOXES = re.compile(r"box|proposal|^dets?$|^rois?$", re.I)
 # Arguments and targets of a regression are not boxes, although their names contain the word.
 _NOT_BOXES = re.compile(r"bbox_pred|delta|target|offset|reg|weight|score|label", re.I)
 _SCORES, _LABELS = re.compile(r"score|conf", re.I), re.compile(r"label|class|cls", re.I)
+# Classes of modules whose unnamed tensors [N, 4] or [N, 5] are boxes, the latter with their batch.
+_OF_PROPOSALS = re.compile(r"RPN|RegionProposal|Proposals|RoI(?!Head)", re.I)
 _SUFFIX = re.compile(r"\.(npy|npz|pt|pth|bin|raw|tensor)$")
 
 
@@ -49,8 +51,12 @@ class Detection(NamedTuple):
     labels: np.ndarray | None
 
 
-def find(tensors: Mapping[str, Shape]) -> Iterator[Names]:
-    """Yields the detections among the tensors of a container or a call, by their names or paths."""
+def find(tensors: Mapping[str, Shape], kind: str = "") -> Iterator[Names]:
+    """Yields the detections among the tensors of a container or a call, by their names or paths.
+
+    kind: the class of the module that is called.
+    """
+    has_proposals = bool(_OF_PROPOSALS.search(kind.rpartition(".")[2]))
     parents: dict[str, dict[str, str]] = {}
     for name in tensors:
         # "pred.bboxes_3d.tensor" is a member of "pred", as is "pred.scores_3d".
@@ -76,6 +82,10 @@ def find(tensors: Mapping[str, Shape]) -> Iterator[Names]:
                 yield Names(name, next(iter(of_scores), ""), next(iter(of_labels), ""))
             elif member.isdecimal() and len(named) == len(scores) == len(labels) == 1:
                 yield Names(name, scores[0][1], labels[0][1])
+            elif (
+                has_proposals and (member.isdecimal() or not member) and tensors[name].shape[1] < 6
+            ):
+                yield Names(name, "", "")
 
 
 def _is_boxes(tensor: Shape) -> bool:
@@ -89,6 +99,7 @@ class Matching:
     Attributes:
         rows: [K, 2], a row of found and a row of expected, ascending in the latter.
         unmatched: the share of boxes without a counterpart.
+        is_close: whether half of the boxes of the shorter side have one, at least one box.
         has_order: False if the scores of expected descend but the scores of found do not.
         turns: multiples of a whole turn to add to the yaw of each matched box of found.
         notes: what differs, one finding a line.
@@ -96,6 +107,7 @@ class Matching:
 
     rows: np.ndarray
     unmatched: float
+    is_close: bool
     has_order: bool
     turns: np.ndarray | None
     notes: tuple[str, ...]
@@ -123,10 +135,7 @@ class Matching:
 
 
 def match(found: Detection, expected: Detection) -> Matching | None:
-    """Matches boxes greedily, equal labels and large overlaps first.
-
-    None if fewer than half of the boxes match, or there are too many.
-    """
+    """Matches boxes greedily, equal labels and large overlaps first; None if there are too many."""
     counts = len(found.boxes), len(expected.boxes)
     if found.boxes.shape[1] != expected.boxes.shape[1] or counts[0] * counts[1] > _MAX_PAIRS:
         return None
@@ -142,17 +151,16 @@ def match(found: Detection, expected: Detection) -> Matching | None:
         if is_free[i] and partner[j] < 0:
             partner[j], is_free[i] = i, False
     matched = np.flatnonzero(partner >= 0)
-    if 2 * len(matched) < min(counts) or min(counts) == 0:
-        return None
+    is_close = 2 * len(matched) >= min(counts) > 0
     rows = np.stack([partner[matched], matched], axis=1)
     descends = [
         each.scores is None or bool((np.diff(each.scores) <= 0).all()) for each in (found, expected)
     ]
     has_order = descends[0] or not descends[1]
-    turns = _turns(found, expected, rows)
-    notes = tuple(_notes(found, expected, rows, turns, has_order))
-    unmatched = 1 - 2 * len(matched) / sum(counts)
-    return Matching(rows, unmatched, has_order, turns, notes)
+    turns = _turns(found, expected, rows) if is_close else None
+    notes = tuple(_notes(found, expected, rows, turns, has_order)) if is_close else ()
+    unmatched = 1 - 2 * len(matched) / max(sum(counts), 1)
+    return Matching(rows, unmatched, is_close, has_order, turns, notes)
 
 
 def _difference(
@@ -304,14 +312,27 @@ def _parts(found: Detection, expected: Detection) -> Iterator[tuple[str, slice]]
 def detection(names: Names, read: Callable[[str], Tensor]) -> Detection:
     scores, labels = (read(name).numbers() if name else None for name in names[1:])
     scores = None if scores is None else scores.astype(np.float64)
-    return Detection(read(names.boxes).numbers().astype(np.float64), scores, labels)
+    boxes = read(names.boxes).numbers().astype(np.float64)
+    if scores is None and labels is None and _are_regions(boxes):
+        return Detection(boxes[:, 1:], None, boxes[:, 0])
+    return Detection(boxes, scores, labels)
+
+
+def _are_regions(boxes: np.ndarray) -> bool:
+    """Returns whether boxes are batch, x1, y1, x2, y2."""
+    if boxes.shape[1] != 5:
+        return False
+    batch, corners = boxes[:, 0], boxes[:, 1:]
+    has_batch = bool(((batch >= 0) & (batch == np.floor(batch))).all())
+    return has_batch and bool((corners[:, 2:] >= corners[:, :2]).all())
 
 
 def compare_matched(
     found: Mapping[str, Any],
     expected: Mapping[str, Any],
-    children: Mapping[str, Outcome],
+    children: Mapping[str, Comparison],
     compare: Callable[[Tensor, Tensor], Comparison],
+    kind: str = "",
 ) -> dict[str, Comparison]:
     """Compares the detections of two containers by their matched boxes, where they differ in place.
 
@@ -319,6 +340,7 @@ def compare_matched(
         found, expected: the tensors of both containers by name.
         children: their comparisons in place.
         compare: compares two tensors of one shape.
+        kind: the class of the module that takes or returns the tensors.
 
     Returns:
         The comparisons that replace some of the children.
@@ -328,7 +350,7 @@ def compare_matched(
         for side in (found, expected)
     ]
     detections = [
-        list(find({name: Shape(each.dtype, each.shape) for name, each in side.items()}))
+        list(find({name: Shape(each.dtype, each.shape) for name, each in side.items()}, kind))
         for side in pair
     ]
     results: dict[str, Comparison] = {}
@@ -338,6 +360,11 @@ def compare_matched(
         sides = [detection(names, side.__getitem__) for side in pair]
         matching = match(sides[0], sides[1])
         if matching is None or (matching.is_identity and matching.turns is None):
+            continue
+        if not matching.is_close:
+            for name in filter(None, names):
+                share = matching.unmatched
+                results[name] = dataclasses.replace(children[name], unmatched=share)
             continue
         for name in filter(None, names):
             is_boxes = name == names.boxes

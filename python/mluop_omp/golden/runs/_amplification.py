@@ -1,49 +1,53 @@
-"""How much a linear module amplifies errors of its inputs and weights."""
+"""How much a module amplifies relative errors of its inputs and parameters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from mluop_omp.golden._numbers import root_mean_square
-from mluop_omp.golden.comparison._values import Tensor, convert
+from mluop_omp.golden.comparison._values import Tensor
 from mluop_omp.golden.runs._run import Call, Run, Value
 
 
-def amplification(run: Run, call: Call, firsts: Mapping[str, Call], output: Value) -> float:
-    """Returns the factor of relative errors in a product of inputs and weights, at least 1.
+def amplification(run: Run, call: Call, state: Mapping[str, Value], output: Value) -> float:
+    """Returns the factor of relative errors from an input to an output of a call, at least 1.
 
-    Independent errors add up by the norm of the weights. Where the terms of a sum cancel, the
-    result is smaller than this, and its relative error larger. Calls without recorded weights have
-    the factor 1.
+    In a product of inputs and weights, independent errors add up by the norm of the weights. Where
+    the terms of a sum cancel, the result is smaller than this, and its relative error larger. A
+    batch normalization subtracts the mean of a channel, which may be far larger than the rest.
+    Calls without recorded parameters have the factor 1.
 
-    firsts: the first call of each module, which has its parameters.
+    state: the recorded parameters and buffers of the module.
     """
-    weight = getattr(firsts.get(call.module), "state", {}).get("weight")
     source = next(iter(call.inputs.values()), None)
-    if weight is None or source is None:
+    names = [each.tensor for each in (source, output, state.get("weight")) if each is not None]
+    if source is None or not all(run.tensors[name].is_whole for name in names):
         return 1.0
-    values = [_numbers(run, each) for each in (weight, source, output)]
-    return 1.0 if any(each is None for each in values) else of_product(*values)
-
-
-def of_product(weights: np.ndarray, inputs: np.ndarray, outputs: np.ndarray) -> float:
-    """Returns the amplification from the numbers of weights [channels, ...]."""
-    result = root_mean_square(outputs)
-    if weights.ndim < 2 or not result:
+    inputs, outputs = _numbers(run, source), _numbers(run, output)
+    if not root_mean_square(outputs):
         return 1.0
-    norm = math.sqrt((weights.astype(np.float64) ** 2).sum() / len(weights))
-    return max(norm * root_mean_square(inputs) / result, 1.0)
+    if "running_var" in state and inputs.shape == outputs.shape and inputs.ndim > 1:
+        return max(_of_channels(inputs, outputs), 1.0)
+    if "weight" not in state or len(run.tensors[state["weight"].tensor].shape) < 2:
+        return 1.0
+    weights = _numbers(run, state["weight"])
+    norm = math.sqrt((weights**2).sum() / len(weights))
+    return max(norm * root_mean_square(inputs) / root_mean_square(outputs), 1.0)
 
 
-def _numbers(run: Run, value: Value) -> Any:
-    """Returns the numbers of a recorded tensor; None of a sample, or of one without elements."""
-    recorded = run.tensors[value.tensor]
-    if recorded.is_sample or not recorded.has_values or not recorded.size:
-        return None
-    array = run.stored(value.tensor)
-    tensor = Tensor(array, recorded.dtype) if recorded.dtype == "bfloat16" else array
-    return convert(tensor).numbers()
+def _of_channels(inputs: np.ndarray, outputs: np.ndarray) -> float:
+    """Returns the largest factor of the channels, whose outputs are a * input + b."""
+    x, y = (np.moveaxis(each, 1, 0).reshape(each.shape[1], -1) for each in (inputs, outputs))
+    whole = root_mean_square(outputs)
+    with np.errstate(invalid="ignore", over="ignore"):
+        slopes = y.std(1) / np.maximum(x.std(1), np.finfo(np.float64).tiny)
+        magnitudes = np.sqrt([(x**2).mean(1), np.maximum((y**2).mean(1), whole**2)])
+        return float((slopes * magnitudes[0] / magnitudes[1]).max())
+
+
+def _numbers(run: Run, value: Value) -> np.ndarray:
+    tensor = Tensor(run.array(value.tensor), run.tensors[value.tensor].dtype)
+    return tensor.numbers().astype(np.float64)

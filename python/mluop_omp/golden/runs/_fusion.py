@@ -32,14 +32,18 @@ class Flow:
         self._position = {id(call): k for k, call in enumerate(run.calls)}
 
     def later(self, call: Call, value: Value) -> Iterator[tuple[str, Value]]:
-        """Yields tensors of the shape of an output that are recorded later, and their modules."""
+        """Yields numbers of the shape of an output that are recorded later, and their modules."""
         shape, tried = self._run.tensors[value.tensor].shape, {value.tensor}
+        if "float" not in self._run.tensors[value.tensor].dtype:
+            return
         for other in self._after(call):
             values = list(other.outputs.values())
             if other.module not in self._containers:
                 values[:0] = other.inputs.values()
             for each in values:
-                if each.tensor not in tried and self._run.tensors[each.tensor].shape == shape:
+                tensor = self._run.tensors[each.tensor]
+                is_like = tensor.shape == shape and "float" in tensor.dtype
+                if is_like and each.tensor not in tried:
                     tried.add(each.tensor)
                     yield other.module, each
                 if len(tried) > _MAX_TRIED:

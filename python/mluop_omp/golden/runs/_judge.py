@@ -157,6 +157,7 @@ class Judge:
             if self._jumps(error, self._seen):
                 error = self._of_fused(pair, error)
             call.input_errors[path] = error
+            self._note_choice(error, self._seen, f"{path_of('input', path)} of {call.label}")
             self._remember(*pair)
             if self._jumps(error, self._seen):
                 if outer is None:
@@ -171,16 +172,16 @@ class Judge:
             self._judge(child, call)
         is_direct = not (node.children or is_absorbed or expected.not_recorded) and inputs
         known = functools.reduce(Level.joined, _levels(call), Level()) if is_direct else self._seen
+        call.is_judged = known.whole <= LARGE
         for path, pair in matched(found.outputs, expected.outputs).items():
             error = self._error(*pair)
             self._remember(*pair)
-            if self._jumps(error, known) and not node.children:
-                scale = amplification(self._runs[1], expected, self._firsts[1], pair[1])
-                if scale > 1:
-                    known = Level(*(scale * max(own, error.limit / 2) for own in known))
-            if self._jumps(error, known):
+            if self._jumps(error, known) and not error.is_choice:
                 error = self._fusion(node.pair, pair, error, known, call)
+            if self._jumps(error, known) and not node.children:
+                known = self._amplified(node.pair, pair, error, known)
             call.output_errors[path] = error
+            self._note_choice(error, known, f"{path_of('output', path)} of {call.label}")
             if self._jumps(error, known):
                 self._found(call)
             self._seen = self._seen.joined(error.level)
@@ -205,6 +206,25 @@ class Judge:
             {path: v for path, v in call.inputs.items() if run.tensors[v.tensor].shape}
             for run, call in zip(self._runs, calls)
         ]
+
+    def _amplified(
+        self, calls: Pair, values: tuple[Value, Value], error: Error, known: Level
+    ) -> Level:
+        """Returns known errors as a module amplifies them, whose parameters either run may have."""
+        scales = (
+            amplification(run, call, getattr(firsts.get(call.module), "state", {}), value)
+            for run, call, firsts, value in zip(self._runs, calls, self._firsts, values)
+        )
+        scale = max(scales)
+        if not scale > 1:
+            return known
+        return Level(*(scale * max(own, error.limit / 2) for own in known))
+
+    def _note_choice(self, error: Error, known: Level, place: str) -> None:
+        """States where a detector first keeps other boxes as rounding explains."""
+        is_first = self._drift is None and not math.isinf(self._seen.whole)
+        if error.is_choice and is_first and not self._jumps(error, known):
+            self.notes.append(f"{place}: {error}; what follows is not judged")
 
     def _jumps(self, error: Error, known: Level) -> bool:
         is_decided = known.whole <= LARGE or math.isinf(error.value)

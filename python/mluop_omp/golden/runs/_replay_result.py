@@ -57,6 +57,7 @@ class Replay:
         suspects: the calls whose errors rounding does not explain, the largest error first.
         state: parameters and buffers that differ, of modules that are not fused, by their names.
         missing: calls of the run that the model did not make.
+        other: calls that the model made with tensors of other shapes, such as other proposals.
         notes: further findings, one a line.
     """
 
@@ -64,6 +65,7 @@ class Replay:
     suspects: tuple[ReplayedCall, ...]
     state: dict[str, Error]
     missing: tuple[str, ...]
+    other: tuple[str, ...]
     notes: tuple[str, ...]
 
     @classmethod
@@ -72,6 +74,7 @@ class Replay:
         calls: list[ReplayedCall],
         state: dict[str, Error],
         missing: list[str],
+        others: list[ReplayedCall],
         notes: list[str],
     ) -> Replay:
         ratios = collections.defaultdict(list)
@@ -79,11 +82,12 @@ class Replay:
             ratios[each.call.kind].append(each.ratio)
         suspects = [each for each in calls if _stands_out(each.ratio, ratios[each.call.kind])]
         suspects.sort(key=lambda each: -each.ratio)
-        return cls(tuple(calls), tuple(suspects), state, tuple(missing), tuple(notes))
+        other = tuple(each.label for each in others if each not in suspects)
+        return cls(tuple(calls), tuple(suspects), state, tuple(missing), other, tuple(notes))
 
     def __bool__(self) -> bool:
         has_errors = any(each.errors for each in self.calls)
-        return has_errors and not (self.suspects or self.state or self.missing)
+        return has_errors and not (self.suspects or self.state or self.missing or self.other)
 
     def __str__(self) -> str:
         return self.text()
@@ -111,6 +115,7 @@ class Replay:
             ("fused in the run", fused),
             ("parameters and buffers that differ", state),
             ("calls of the run that the model did not make", self.missing),
+            ("not compared, as tensors have other shapes", self.other),
         ):
             if names:
                 lines.append(f"{title}: {len(names)}: {listed(names)}")
@@ -120,8 +125,11 @@ class Replay:
         count, number = counted(len(self.calls), "call"), len(self.suspects)
         if not any(each.errors for each in self.calls):
             return "nothing was compared"
-        if not number and self.missing:
-            return f"not all was compared: {count} of {len(self.calls) + len(self.missing)} agree"
+        if not number and (self.missing or self.other):
+            agreeing = len(self.calls) - len(self.other)
+            return (
+                f"not all was compared: {agreeing} of {len(self.calls) + len(self.missing)} agree"
+            )
         if not number:
             return f"agrees: {count}, each on its recorded inputs"
         return f"{number} of {count} {'stands' if number == 1 else 'stand'} out"
@@ -134,6 +142,7 @@ class Replay:
             "suspects": list(map(_to_dict, self.suspects)),
             "state": {name: error.value for name, error in self.state.items()},
             "missing": list(self.missing),
+            "other": list(self.other),
             "notes": list(self.notes),
         }
 

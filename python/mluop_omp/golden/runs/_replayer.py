@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import functools
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,11 +17,11 @@ from torch import Tensor, nn
 from mluop_omp.golden._numbers import root_mean_square
 from mluop_omp.golden._text import name_of
 from mluop_omp.golden.comparison import compare
-from mluop_omp.golden.comparison._boxes import Shape, find
+from mluop_omp.golden.comparison._boxes import Shape, compare_matched, find
 from mluop_omp.golden.comparison._values import SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
-from mluop_omp.golden.runs._amplification import of_product
+from mluop_omp.golden.runs._amplification import amplification
 from mluop_omp.golden.runs._names import NameMap
 from mluop_omp.golden.runs._recorder import class_name
 from mluop_omp.golden.runs._replay_result import Replay, ReplayedCall
@@ -33,9 +32,11 @@ from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
-_PROPOSALS = re.compile(r"proposal|rpn", re.I)
 # The share of the error that is left where a later module completes a fused one.
 _COMPLETED = 0.25
+# The share of boxes that a detector may choose otherwise from equal numbers: on a device that
+# computes in half precision, more scores are equal.
+_OTHER_BOXES, _OTHER_BOXES_SHORT = 0.05, 0.5
 # Tensors beyond their limit that are compared element by element, to name channels and patterns.
 _MAX_COMPARED = 16
 
@@ -57,24 +58,29 @@ class _Frame:
 
     Attributes:
         name: the name of the module in the run.
-        result: None for a module that the run lacks.
+        result: None for a module that the run lacks, and for a muted call.
         has_fused: whether the run lacks a module inside of it, perhaps fused with another one.
         is_rest: whether the run has what is left of a module whose parameters are fused.
         open: outputs of inner modules that differ, by the recorded tensor: those that a fused
             module follows, which is expected to compute the rest.
         unfused: recorded outputs of inner modules that no fused module completes. What follows
             cannot be compared with them.
+        is_other: whether tensors inside of it have other shapes than the recorded ones, such as
+            another number of proposals. What its own code then computes cannot be compared.
+        is_muted: whether it has other inputs than the recorded call, which was made before it.
     """
 
     module: nn.Module
     name: str
     result: ReplayedCall | None
-    has_fused: bool
+    has_fused: bool = False
     open: dict[str, list[tuple[ReplayedCall, str]]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list)
     )
     unfused: set[str] = dataclasses.field(default_factory=set)
     is_rest: bool = False
+    is_other: bool = False
+    is_muted: bool = False
 
 
 class Replayer:
@@ -92,6 +98,8 @@ class Replayer:
         self._counts: collections.Counter[str] = collections.Counter()
         self._begun: list[_Frame] = []
         self._calls: list[ReplayedCall] = []
+        # Calls with tensors of other shapes.
+        self._others: list[ReplayedCall] = []
         self._state: dict[str, Error] = {}
         self._samples: set[str] = set()
         # An output is compared, replaced, and often the input of the next module.
@@ -164,7 +172,7 @@ class Replayer:
         known = {value.tensor for each in self._calls for value in each.call.outputs.values()}
         left = (c for c in left if not {v.tensor for v in c.outputs.values()} <= known)
         missing = [_label(call) for call in left if call.kind != _IDENTITY]
-        return Replay.of(self._calls, state, missing, notes)
+        return Replay.of(self._calls, state, missing, self._others, notes)
 
     def _is_fused(self, name: str, module: nn.Module) -> bool:
         """Returns whether the recorded model lacks a module, or has an Identity in its place."""
@@ -182,6 +190,9 @@ class Replayer:
     def _before(
         self, name: str, has_fused: bool, module: nn.Module, args: tuple, kwargs: dict
     ) -> Any:
+        if self._begun and self._begun[-1].is_muted:
+            self._begun.append(_Frame(module, name, None, is_muted=True))
+            return None
         number = self._counts[name]
         self._counts[name] += 1
         call = self._recorded.get((name, number))
@@ -195,21 +206,31 @@ class Replayer:
         given = {**dict(enumerate(args)), **kwargs}
         outer = next((each for each in reversed(self._begun) if each.result is not None), None)
         if outer is not None:
-            self._compare(outer, f"input {{}} of {_label(call)}", given, call.inputs)
+            self._compare(outer, f"input {{}} of {_label(call)}", given, call.inputs, call.kind)
+        values = self._replaced(given, call.inputs)
+        args, kwargs = tuple(values[k] for k in range(len(args))), {k: values[k] for k in kwargs}
+        if not self._fit(given, call.inputs):
+            if outer is not None:
+                outer.is_other = True
+            self._counts[name] = number
+            module(*args, **kwargs)
+            self._begun.append(_Frame(module, name, None, is_muted=True))
+            return None
         self._begun.append(_Frame(module, name, ReplayedCall(call), has_fused))
         if number == 0:
             for path, tensor in own_state(module):
                 if path in call.state:
                     label = f"{name}.{path}".lstrip(".")
                     self._state[label] = self._error(tensor, call.state[path])
-        values = self._replaced(given, call.inputs)
-        return tuple(values[k] for k in range(len(args))), {k: values[k] for k in kwargs}
+        return args, kwargs
 
     def _after(self, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> Any:
         # Drops calls that ended by an exception which the model handled.
         while self._begun[-1].module is not module:
             self._begun.pop()
         frame = self._begun.pop()
+        if frame.is_muted:
+            return None
         outer = self._begun[-1] if self._begun else None
         for opened_by in frame.open.values():
             self.unfused |= {(each.call.module, each.call.number) for each, _ in opened_by}
@@ -217,11 +238,16 @@ class Replayer:
             return None if outer is None else self._completed(outer, frame.name, output)
         self._calls.append(frame.result)
         call, errors = frame.result.call, frame.result.errors
-        self._compare(frame, "output {}", output, call.outputs)
+        self._compare(frame, "output {}", output, call.outputs, call.kind)
         if frame.is_rest and outer is not None:
             self._complete_rest(frame.result, outer)
-        self._amplify(module, frame.result)
-        self._match_boxes(output, frame.result)
+        fits = self._fit(output, call.outputs)
+        if frame.is_other or not fits:
+            self._others.append(frame.result)
+        if not fits:
+            if outer is not None:
+                outer.is_other = True
+            return None
         if outer is not None and outer.has_fused:
             places = {f"output {path}".rstrip(): each for path, each in call.outputs.items()}
             wrong = [place for place, error in errors.items() if error.ratio > 1]
@@ -234,24 +260,15 @@ class Replayer:
                 return None
         return self._replaced(output, call.outputs)
 
-    def _amplify(self, module: nn.Module, result: ReplayedCall) -> None:
-        """Scales the limits of a linear module whose weights the device has rounded."""
-        weight = getattr(module, "weight", None)
-        known = self._state.get(f"{result.call.module}.weight".lstrip("."))
-        if known is not None and known.value == 0:
-            return
-        source = next(iter(result.call.inputs.values()), None)
-        arrays = None if source is None else self._array(source.tensor)
-        if not isinstance(weight, Tensor) or weight.dim() < 2 or arrays is None:
-            return
-        for path, value in result.call.outputs.items():
-            place = f"output {path}".rstrip()
-            error, outputs = result.errors.get(place), self._array(value.tensor)
-            is_short = short_type(self._run.tensors[value.tensor].dtype)
-            if error is not None and error.ratio > 1 and is_short and outputs is not None:
-                weights = _numbers_of(weight)[0]
-                scale = of_product(weights, arrays, outputs)
-                result.errors[place] = dataclasses.replace(error, limit=scale * error.limit)
+    def _amplified(self, error: Error, call: Call, output: Value) -> Error:
+        """Scales the limit of a module whose parameters the device has rounded or fused."""
+        known = self._state.get(f"{call.module}.weight".lstrip("."))
+        is_short = short_type(self._run.tensors[output.tensor].dtype)
+        if error.ratio <= 1 or not (is_short and known is not None and known.value > 0):
+            return error
+        first = self._recorded.get((call.module, 0), call)
+        scale = amplification(self._run, call, first.state, output)
+        return dataclasses.replace(error, limit=scale * error.limit) if scale > 1 else error
 
     def _complete_rest(self, result: ReplayedCall, outer: _Frame) -> None:
         """Judges modules that are fused with a part of this one by its outputs."""
@@ -262,36 +279,44 @@ class Replayer:
         if tensors:
             result.errors.clear()
 
-    def _match_boxes(self, output: Any, result: ReplayedCall) -> None:
-        """Compares the boxes of a detector by overlap if they differ in place."""
-        places = {path: f"output {path}".rstrip() for path in result.call.outputs}
-        errors = (result.errors.get(place) for place in places.values())
-        if all(error is None or error.ratio <= 1 for error in errors):
-            return
-        # Proposals are unnamed boxes, without scores.
-        suffix = ".proposals" if _PROPOSALS.search(result.call.kind) else ""
+    def _of_boxes(
+        self, values: Any, recorded: dict[str, Value], kind: str
+    ) -> Iterator[tuple[str, Error]]:
+        """Yields the errors of the boxes of a detector, which are compared by overlap."""
         sides: tuple[dict[str, Elements], dict[str, Elements]] = ({}, {})
-        for path, leaf in leaves(output):
-            value = result.call.outputs.get(path)
+        for path, leaf in leaves(values):
+            value = recorded.get(path)
             array = None if value is None else self._array(value.tensor)
             if array is not None and isinstance(leaf, Tensor):
                 numbers = _numbers_of(leaf)[0]
                 for side, each in zip(sides, (numbers, array)):
-                    side[path + suffix] = Elements(each, each.dtype.name)
+                    side[path] = Elements(each, each.dtype.name)
         shapes = {path: Shape(each.dtype, each.shape) for path, each in sides[1].items()}
-        boxes = {path for names in find(shapes) for path in names if path}
-        children = compare(*sides).children if boxes else {}
-        for path in boxes:
-            place = places[path.removesuffix(suffix)]
+        paths = [path for names in find(shapes, kind) for path in filter(None, names)]
+        children = compare(*sides).children if paths else {}
+        children = {**children, **compare_matched(*sides, children, compare, kind)}
+        for path in paths:
             error = error_in(children[path], self._coarsest)
-            result.errors[place] = min(error, result.errors[place], key=lambda each: each.ratio)
+            share = _OTHER_BOXES_SHORT if self._coarsest else _OTHER_BOXES
+            yield path, dataclasses.replace(error, limit=share) if error.is_choice else error
+
+    def _fit(self, values: Any, recorded: dict[str, Value]) -> bool:
+        """Returns whether the recorded tensors can replace values."""
+        pairs = ((leaf, recorded.get(path)) for path, leaf in leaves(values))
+        shapes = (
+            (tuple(leaf.shape), self._run.tensors[value.tensor].shape)
+            for leaf, value in pairs
+            if isinstance(leaf, Tensor) and value is not None
+        )
+        return all(own == other for own, other in shapes)
 
     def _completed(self, outer: _Frame, name: str, output: Any) -> Any:
         """Returns the recorded tensor if a module that the run lacks completes an open output."""
         if not isinstance(output, Tensor):
             return None
         for tensor, opened_by in list(outer.open.items()):
-            error = self._error(output, Value(tensor))
+            value = Value(tensor)
+            error = self._amplified(self._error(output, value), opened_by[0][0].call, value)
             # A fused module with a defect agrees with no output, but far better with this one.
             direct = min(result.errors[place].value for result, place in opened_by)
             if error.ratio > 1 and not error.value < _COMPLETED * direct:
@@ -303,16 +328,29 @@ class Replayer:
             return None if array is None else _like(array, output)
         return None
 
-    def _compare(self, frame: _Frame, place: str, values: Any, recorded: dict[str, Value]) -> None:
-        """Compares tensors with the recorded ones and adds the errors to the call of a frame."""
+    def _compare(
+        self, frame: _Frame, place: str, values: Any, recorded: dict[str, Value], kind: str
+    ) -> None:
+        """Compares tensors with the recorded ones and adds the errors to the call of a frame.
+
+        kind: the class of the module that takes or returns the tensors.
+        """
         assert frame.result is not None
+        if frame.is_other:
+            return
         skipped = frame.open.keys() | frame.unfused
+        errors: dict[str, Error] = {}
         for path, leaf in leaves(values):
             value = recorded.get(path)
-            if value is None or value.tensor in skipped or isinstance(leaf, type):
-                continue
+            if value is not None and value.tensor not in skipped and not isinstance(leaf, type):
+                error = self._error(leaf, value)
+                errors[path] = self._amplified(error, frame.result.call, value)
+        if any(each.ratio > 1 for each in errors.values()):
+            for path, error in self._of_boxes(values, recorded, kind):
+                errors[path] = min(error, errors.get(path, error), key=lambda each: each.ratio)
+        for path, error in errors.items():
             name = place.format(path) if path else place.replace(" {}", "")
-            frame.result.errors[name] = self._error(leaf, value)
+            frame.result.errors[name] = error
 
     def _replaced(self, values: Any, recorded: dict[str, Value]) -> Any:
         """Returns values with the recorded tensors in place of those that were computed."""

@@ -27,6 +27,7 @@ class ComparedCall:
         input_errors, output_errors: the errors of all inputs and outputs, by path.
         inputs, outputs: comparisons of the inputs and outputs that differ, by path.
         differs: whether the call has a wrong output, or passes a wrong input to an inner call.
+        is_judged: False if the errors before it could explain any error.
         first_input: the first wrong input that the module's own code passes to an inner call, such
             as "input 0 of head", or None.
         fused_with: the module whose output the output is compared with, or "".
@@ -43,6 +44,7 @@ class ComparedCall:
     inputs: dict[str, Comparison] = dataclasses.field(default_factory=dict)
     outputs: dict[str, Comparison] = dataclasses.field(default_factory=dict)
     differs: bool = False
+    is_judged: bool = True
     first_input: str | None = None
     fused_with: str = ""
     changed: tuple[str, ...] = ()
@@ -122,8 +124,7 @@ class RunComparison:
     @property
     def is_undecided(self) -> bool:
         """Whether errors of the output of the model are large, although no call explains them."""
-        is_strict = not self.output or any(math.isinf(e.value) for e in self.output.values())
-        return not is_strict and any(e.value > LARGE for e in self.output.values())
+        return any(error.value > LARGE for error in self.output.values())
 
     def text(self, every: bool = False) -> str:
         """Returns the report. every: appends a table of the tensors with their figures."""
@@ -139,7 +140,10 @@ class RunComparison:
     def drift(self) -> Error:
         """The largest error of an output that agrees, in multiples of what rounding explains."""
         errors = (
-            e for each in self.all_calls if not each.differs for e in each.output_errors.values()
+            error
+            for each in self.all_calls
+            for error in each.output_errors.values()
+            if each.is_judged and not (each.differs or error.is_choice)
         )
         return max(errors, key=lambda error: error.ratio, default=Error(0.0, 1.0))
 
@@ -212,6 +216,7 @@ def _to_dict(compared: ComparedCall) -> dict[str, Any]:
         "found_module": compared.found_module,
         "fused_with": compared.fused_with,
         "differs": compared.differs,
+        "is_judged": compared.is_judged,
         "inputs_agree": compared.inputs_agree,
         "errors": {
             part: {path: each.to_dict() for path, each in errors.items()}
@@ -240,6 +245,7 @@ def _lines(result: RunComparison) -> Iterator[str]:
         yield f"{'equal' if _is_equal(result) else 'agree'}: {calls} of both runs, {outputs}"
     elif result.is_undecided and not (result.differences or result.state or result.gradients):
         yield f"undecided: {calls} of both runs, {outputs}; no call differs by itself"
+        yield "`replay` judges each call on equal inputs"
     elif not result.comparable:
         rest = f"{outputs}; what was compared agrees" if result.compared_outputs else "no output"
         all_calls = counted(result.calls, "call")
@@ -285,15 +291,16 @@ def _output(result: RunComparison) -> str:
     output = result.output
     if not output:
         return "the output of the model is not in both runs"
-    path, worst = max(output.items(), key=lambda each: each[1].ratio)
+    path, worst = max(output.items(), key=lambda each: (each[1].is_choice, each[1].ratio))
     where = "" if len(output) == 1 else f" in {path_of('output', path)} of {len(output)}"
     if worst.value == 0:
         return "the output of the model is equal"
     if any(each.call.module == "" and each.outputs for each in result.differences):
-        return f"the output of the model differs: relative error {worst}{where}"
-    if result.is_undecided:
-        return f"the output of the model is undecided: relative error {worst}{where}"
-    return f"the output of the model agrees: relative error {worst}{where}"
+        verdict = "differs"
+    else:
+        verdict = "is undecided" if result.is_undecided else "agrees"
+    error = worst if worst.is_choice else f"relative error {worst}"
+    return f"the output of the model {verdict}: {error}{where}"
 
 
 def _rounding(result: RunComparison) -> Iterator[str]:

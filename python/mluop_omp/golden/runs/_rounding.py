@@ -23,14 +23,16 @@ _SHORT = {
 }
 _LONG = {"float64": 2.0**-52, "complex128": 2.0**-52}
 _SHORT_ROUNDINGS, _LONG_ROUNDINGS = 1.5, 64
-# The share of integers that may differ: indices of numbers that are almost equal.
-_INTEGERS = 0.01
+# The share of integers that may differ: indices of numbers that are almost equal. Rounding to a
+# short type makes more numbers equal.
+_INTEGERS, _SHORT_INTEGERS = 0.01, 0.05
 # Errors of a slice and of an element that count as much as an error of the whole tensor.
 _SLICE, _ELEMENT = 3, 16
 # The limits of slices and of factors, as multiples of the limit of a whole tensor.
 _SLICE_LIMIT, _FACTOR_LIMIT = 2, 0.5
-# The share of boxes that may differ where scores are rounded to a short type.
-_UNMATCHED = 0.25
+# The share of boxes that may be others: which ones a detector keeps is a choice between scores and
+# overlaps that are almost equal. In a short type, many are.
+_OTHER_BOXES = 0.25
 # Slices with fewer elements, and distances of subnormal numbers.
 _MIN_SLICE = 8
 _SUBNORMAL = {"float16": 2.0**-24, "float32": 2.0**-149, "bfloat16": 2.0**-133}
@@ -75,8 +77,6 @@ class Level(NamedTuple):
 
     def exceeds(self, limit: float, known: Level, growth: Level) -> bool:
         """Returns whether neither rounding nor growth of known errors explains these errors."""
-        # Integers differ only after rounding: equal inputs give equal integers.
-        limit = 0.0 if limit == _INTEGERS and known.whole == 0 else limit
         limits = Level(limit, _SLICE_LIMIT * limit, _FACTOR_LIMIT * limit)
         return any(own > max(low, k * of) for own, low, k, of in zip(self, limits, growth, known))
 
@@ -109,6 +109,7 @@ class Error:
         comparison: element by element, of some tensors beyond the limit.
         slice, factor: see `Level`.
         by_chance: the largest factor that errors without one have.
+        is_choice: whether the value is the share of boxes that are others.
     """
 
     value: float
@@ -118,15 +119,19 @@ class Error:
     slice: float = 0.0
     factor: float = 0.0
     by_chance: float = 0.0
+    is_choice: bool = False
 
     @property
     def level(self) -> Level:
-        return Level(self.value, self.slice, self.factor)
+        """How large errors are that this one explains: what is computed of other boxes is other."""
+        return Level(math.inf if self.is_choice else self.value, self.slice, self.factor)
 
     def exceeds(self, known: Level, growth: Level) -> bool:
         """Returns whether neither rounding nor growth of known errors explains this error."""
-        level = self.level._replace(factor=max(self.factor - self.by_chance, 0.0))
-        return level.exceeds(self.limit, known, growth)
+        level = Level(self.value, self.slice, max(self.factor - self.by_chance, 0.0))
+        # Integers and choices differ only after rounding: equal inputs give equal ones.
+        is_exact = self.is_choice or self.limit in (_INTEGERS, _SHORT_INTEGERS)
+        return level.exceeds(0.0 if is_exact and known.whole == 0 else self.limit, known, growth)
 
     @classmethod
     def without_numbers(cls, value: float, where: str, *dtypes: str) -> Error:
@@ -149,6 +154,8 @@ class Error:
         return {"value": value, "limit": self.limit, "where": self.where}
 
     def __str__(self) -> str:
+        if self.is_choice:
+            return self.where
         text = "not compared" if math.isnan(self.value) else f"{self.value:.2g}"
         return f"{text}, {self.where}" if self.where else text
 
@@ -204,18 +211,20 @@ def error_in(comparison: Comparison, coarsest: str = "") -> Error:
     before, or "".
     """
     limit = limit_of(*comparison.dtypes) if comparison.dtypes else _INTEGERS
-    if coarsest and any("float" in each for each in comparison.dtypes):
-        limit = max(limit, _limit(coarsest))
+    if coarsest:
+        is_float = any("float" in each for each in comparison.dtypes)
+        limit = max(limit, _limit(coarsest)) if is_float else _SHORT_INTEGERS
+    figures = comparison.figures
+    if comparison.unmatched and not figures.get("special_mismatches"):
+        share = comparison.unmatched
+        where = f"{100 * share:.2g} % of the boxes are others"
+        limit = 1.0 if coarsest else _OTHER_BOXES
+        return Error(share, limit, where, comparison, is_choice=True)
     if comparison.error:
         return Error(math.inf, limit, comparison.error, comparison)
-    figures = comparison.figures
-    if comparison.equal and not (figures.get("differing") or comparison.unmatched):
+    if comparison.equal and not figures.get("differing"):
         return Error(0.0, limit, "", comparison)
-    # Rounding changes which of the boxes with almost equal scores are kept.
-    is_kept = 0 < comparison.unmatched <= _UNMATCHED and coarsest
-    if comparison.unmatched > 0 and not is_kept:
-        return Error(math.inf, limit, f"{comparison.unmatched:.0%} of boxes", comparison)
-    if not figures or not (comparison.equal or figures["wrong"] or is_kept):
+    if not figures or not (comparison.equal or figures["wrong"]):
         return Error(math.inf, limit, "", comparison)
     if comparison.sites is not None and not comparison.sites.equal:
         return Error(math.inf, limit, "other sites", comparison)

@@ -82,7 +82,7 @@ class Rows:
     def boxes(self, found: Value, expected: Value) -> tuple[Order, Matching, bool] | None:
         """Returns the matched boxes of a detection that has both tensors, and whether they are it.
 
-        None if no call takes or returns them in a detection, or too few boxes match.
+        None if no call takes or returns them in a detection.
         """
         names = found.tensor, expected.tensor
         sides = [side.detections.get(name, {}) for side, name in zip(self.sides, names)]
@@ -101,7 +101,9 @@ class Rows:
         tensors = [name for each in (found, expected) for name in each if name]
         runs = [side.run for side in self.sides]
         sides = zip(self.sides, (found, expected))
-        if not all(side.is_whole(name) for side, each in sides for name in each if name):
+        if not all(
+            side.run.tensors[name].is_whole for side, each in sides for name in each if name
+        ):
             return None
         if len(tensors) % 2 or [bool(name) for name in found] != [bool(n) for n in expected]:
             return None
@@ -147,7 +149,9 @@ class Rows:
             if any(each.indices is not None and not each.inferred for each in pair):
                 continue
             axes = order.axes(*self._shapes(names))
-            if axes and all(side.is_whole(name) for side, name in zip(self.sides, names)):
+            if axes and all(
+                side.run.tensors[name].is_whole for side, name in zip(self.sides, names)
+            ):
                 e, b = (side.run.array(name) for side, name in zip(self.sides, names))
                 is_moved = np.array_equal(order.taken(e, 0, axes[0]), order.taken(b, 1, axes[0]))
                 if np.array_equal(e, b) != is_moved:
@@ -182,7 +186,7 @@ class Rows:
 
     def _by_coordinates(self, found: str, expected: str) -> Order | None:
         names = found, expected
-        if not all(side.is_whole(name) for side, name in zip(self.sides, names)):
+        if not all(side.run.tensors[name].is_whole for side, name in zip(self.sides, names)):
             return None
         arrays = [side.run.array(name) for side, name in zip(self.sides, names)]
         if arrays[0].shape[1] != arrays[1].shape[1]:
@@ -281,7 +285,7 @@ class Rows:
 
     def _are_readable(self, names: _Names) -> bool:
         return all(
-            side.is_whole(name) and 0 < side.run.tensors[name].size <= _MAX_ELEMENTS
+            side.run.tensors[name].is_whole and 0 < side.run.tensors[name].size <= _MAX_ELEMENTS
             for side, name in zip(self.sides, names)
         )
 
@@ -350,7 +354,7 @@ class Places:
                     self._add(value, group, label)
                 for value in values.values():
                     self._add_voxels(value)
-                self._add_detections(values)
+                self._add_detections(values, call.kind)
             if not any(contains(each, call.module) for each in modules if each != call.module):
                 given.update(dict.fromkeys(v.tensor for v in call.inputs.values()))
         for gradient in run.gradients:
@@ -379,10 +383,10 @@ class Places:
         if len(shape) == 3 and is_float and self.coordinates_beside(value.tensor):
             self.voxels.setdefault(shape[0], {})[value.tensor] = None
 
-    def _add_detections(self, values: dict[str, Value]) -> None:
+    def _add_detections(self, values: dict[str, Value], kind: str) -> None:
         dense = {path: value.tensor for path, value in values.items() if value.indices is None}
         tensors = {path: self.run.tensors[name] for path, name in dense.items()}
-        for names in find({p: Shape(each.dtype, each.shape) for p, each in tensors.items()}):
+        for names in find({p: Shape(each.dtype, each.shape) for p, each in tensors.items()}, kind):
             of_run = Names(*(dense[path] if path else "" for path in names))
             for role, name in enumerate(of_run):
                 if name:
@@ -391,10 +395,6 @@ class Places:
     def _is_given(self, name: str) -> bool:
         recorded = self.run.tensors[name]
         return "float" in recorded.dtype and 2 <= len(recorded.shape) <= 3
-
-    def is_whole(self, name: str) -> bool:
-        recorded = self.run.tensors[name]
-        return recorded.has_values and not recorded.is_sample
 
     def coordinates_beside(self, name: str) -> list[str]:
         """Returns the coordinates of as many rows that a call takes or returns beside a tensor."""

@@ -132,6 +132,11 @@ class Recorded:
     def is_sample(self) -> bool:
         return self.count is not None or self.limit is not None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all elements are recorded."""
+        return self.has_values and not self.is_sample
+
 
 class Sample(NamedTuple):
     """The recorded part of a tensor.
@@ -315,7 +320,7 @@ class Run:
 
     def _whole(self, name: str) -> Recorded:
         recorded = self.tensors[name]
-        if recorded.is_sample or not recorded.has_values:
+        if not recorded.is_whole:
             raise ValueError(f"{self.path} has not recorded all of {name}: raise max_bytes")
         return recorded
 

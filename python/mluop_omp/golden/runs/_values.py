@@ -91,6 +91,9 @@ def _compare_whole(
         return result
     if result.equal:
         return _consistent(runs, options, rows, e, b, result)
+    of_detection = rows.boxes(e, b)
+    if of_detection is not None and not of_detection[1].is_close:
+        return dataclasses.replace(result, unmatched=of_detection[1].unmatched)
     results = [(_wrong(result), result)]
     boxes = _compare_boxes(runs, options, rows, e, b)
     if boxes is not None:
@@ -149,7 +152,7 @@ def _compare_boxes(
 ) -> tuple[Order, Comparison] | None:
     """Compares tensors of detections at the boxes that match; None if few boxes do."""
     matched = rows.boxes(found, expected)
-    if matched is None:
+    if matched is None or not matched[1].is_close:
         return None
     order, matching, is_boxes = matched
     read = functools.partial(_read_matched, matching, is_boxes)
