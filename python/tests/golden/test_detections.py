@@ -275,7 +275,7 @@ def test_rounding_explains_other_boxes(two_stages, dropped, rounding, dtype, ver
     result = compare_runs(device("found.npz", dropped, rounding, dtype=dtype), expected)
     assert str(result).splitlines()[1].startswith(verdict), str(result)
     assert bool(result) is (verdict == "equal")
-    is_stated = "input 0 of pool (RoIPool): 2.6 % of the boxes are others" in str(result)
+    is_stated = "input 0 of pool (RoIPool): 2.56 % of the boxes are others" in str(result)
     assert is_stated == (verdict == "undecided" and dropped == 2)
 
 
@@ -289,4 +289,4 @@ def test_replay_calls_modules_on_the_recorded_boxes(two_stages):
     assert [each.call.module for each in wrong.suspects] == ["pool.layer"]
     many = replay(model, device("many.npz", dropped=10))
     assert [each.call.module for each in many.suspects] == [""]
-    assert "14 % of the boxes are others" in str(many)
+    assert "14.3 % of the boxes are others" in str(many)

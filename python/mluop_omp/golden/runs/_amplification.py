@@ -18,7 +18,7 @@ def amplification(run: Run, call: Call, state: Mapping[str, Value], output: Valu
     In a product of inputs and weights, independent errors add up by the norm of the weights. Where
     the terms of a sum cancel, the result is smaller than this, and its relative error larger. A
     batch normalization subtracts the mean of a channel, which may be far larger than the rest.
-    Calls without recorded parameters have the factor 1.
+    Calls without recorded parameters, or with another layout of weights, have the factor 1.
 
     state: the recorded parameters and buffers of the module.
     """
@@ -31,9 +31,12 @@ def amplification(run: Run, call: Call, state: Mapping[str, Value], output: Valu
         return 1.0
     if "running_var" in state and inputs.shape == outputs.shape and inputs.ndim > 1:
         return max(_of_channels(inputs, outputs), 1.0)
-    if "weight" not in state or len(run.tensors[state["weight"].tensor].shape) < 2:
+    if "weight" not in state or source.is_sparse:
         return 1.0
     weights = _numbers(run, state["weight"])
+    # [channels, ...], as in nn.Linear and nn.Conv2d.
+    if weights.ndim < 2 or len(weights) not in outputs.shape[1:2] + outputs.shape[-1:]:
+        return 1.0
     norm = math.sqrt((weights**2).sum() / len(weights))
     return max(norm * root_mean_square(inputs) / root_mean_square(outputs), 1.0)
 

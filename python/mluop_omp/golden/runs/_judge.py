@@ -265,6 +265,9 @@ class Judge:
             best, counterpart = error, values[side]
             for module, value in later:
                 pair = (values[0], value) if side else (value, values[1])
+                if pair[0].is_sparse != pair[1].is_sparse:
+                    # A normalization takes the features of a sparse tensor.
+                    pair = (pair[0].features(), pair[1].features())
                 other = self._error(*pair)
                 is_closer = module in missing and other.value < best.value / 2
                 if self._jumps(other, known) and not is_closer:

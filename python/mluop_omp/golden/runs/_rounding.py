@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mluop_omp.golden.comparison import Comparison
-from mluop_omp.golden.comparison._values import convert
+from mluop_omp.golden.comparison._values import Sparse, Tensor, convert
 from mluop_omp.golden.runs._run import Recorded, Run
 
 # Relative distances of neighboring numbers. A call of a module rounds a few results to a short
@@ -217,7 +217,7 @@ def error_in(comparison: Comparison, coarsest: str = "") -> Error:
     figures = comparison.figures
     if comparison.unmatched and not figures.get("special_mismatches"):
         share = comparison.unmatched
-        where = f"{100 * share:.2g} % of the boxes are others"
+        where = f"{100 * share:.3g} % of the boxes are others"
         limit = 1.0 if coarsest else _OTHER_BOXES
         return Error(share, limit, where, comparison, is_choice=True)
     if comparison.error:
@@ -252,12 +252,20 @@ def error_in(comparison: Comparison, coarsest: str = "") -> Error:
     return Error(value, limit, where, comparison, _largest_slice(comparison), factor, by_chance)
 
 
+def _rows_of(value: Tensor | Sparse) -> np.ndarray:
+    """Returns the numbers of a tensor, of a sparse one in the order of its sites."""
+    if isinstance(value, Tensor):
+        return value.numbers()
+    numbers: np.ndarray = value.features.numbers()[np.lexsort(value.indices.T[::-1])]
+    return numbers
+
+
 def _largest_slice(comparison: Comparison) -> float:
     """Returns the error of the slice that differs most; see `Level`."""
     operands = comparison._operands
-    if operands is None or comparison.kind != "dense":
+    if operands is None or comparison.kind not in ("dense", "sparse"):
         return 0.0
-    found, expected = (convert(each).numbers() for each in (operands.found, operands.expected))
+    found, expected = (_rows_of(convert(each)) for each in (operands.found, operands.expected))
     largest, squares = 0.0, np.nan_to_num(expected, posinf=0, neginf=0) ** 2
     errors = np.nan_to_num(found - expected, posinf=0, neginf=0) ** 2
     whole = squares.mean()

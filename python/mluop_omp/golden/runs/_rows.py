@@ -146,7 +146,7 @@ class Rows:
         for path in found.keys() & expected.keys():
             pair = found[path], expected[path]
             names = pair[0].tensor, pair[1].tensor
-            if any(each.indices is not None and not each.inferred for each in pair):
+            if any(each.is_sparse for each in pair):
                 continue
             axes = order.axes(*self._shapes(names))
             if axes and all(
@@ -365,7 +365,7 @@ class Places:
     def _add(self, value: Value, group: Group, label: str) -> None:
         self.groups.setdefault(value.tensor, []).append(group)
         self.labels.setdefault(value.tensor, label)
-        if value.indices is not None and not value.inferred:
+        if value.is_sparse and value.indices is not None:
             self.labels.setdefault(value.indices, label)
             self._add_coordinates(value.indices)
         elif value.indices is None:

@@ -48,6 +48,14 @@ class Value:
     batch_size: int | None = None
     inferred: bool = False
 
+    @property
+    def is_sparse(self) -> bool:
+        return self.indices is not None and not self.inferred
+
+    def features(self) -> Value:
+        """Returns the features of a sparse tensor as a dense one that was given its sites."""
+        return dataclasses.replace(self, inferred=self.indices is not None)
+
 
 @dataclasses.dataclass(frozen=True)
 class Call:

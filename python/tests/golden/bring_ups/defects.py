@@ -13,7 +13,7 @@ from typing import Any, Callable
 from unittest import mock
 
 import torch
-from devices import override, pairs
+from devices import SPARSE, override, pairs
 from torch import nn
 from torch.nn import functional as F
 
@@ -459,10 +459,7 @@ def _(layer):
     override(layer, forward)
 
 
-SPARSE = is_a("SubMConv3d", "SparseConv3d")
-
-
-@defect("sparse channel x 1.1", SPARSE, pattern="one channel: 3 of .*each is 1.1 times")
+@defect("sparse channel x 1.1", is_a(*SPARSE), pattern="one channel: 3 of .*each is 1.1 times")
 def _(layer):
     def scaled(module, args, output):
         features = output.features.clone()
@@ -473,7 +470,7 @@ def _(layer):
     layer.register_forward_hook(scaled)
 
 
-@defect("sparse filter mirrored", SPARSE)
+@defect("sparse filter mirrored", is_a(*SPARSE))
 def _(layer):
     def forward(right, self, x):
         weight = self.weight.data

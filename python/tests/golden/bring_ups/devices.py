@@ -100,24 +100,39 @@ def autocast(net: Network) -> Device:
     return Device(net.model, net.inputs, is_half=True, context=context)
 
 
+SPARSE = "SubMConv3d", "SparseConv3d"
+
+
 def pairs(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, str]]:
     """Yields the containers, and in them the names of convolutions and their BatchNorms."""
     for name, module in model.named_modules():
         children = list(module.named_children())
         for (conv, first), (norm, second) in zip(children, children[1:]):
-            if (
-                type(first) in (nn.Conv2d, nn.ConvTranspose2d)
-                and isinstance(second, nn.BatchNorm2d)
-                and second.num_features == first.out_channels
-            ):
+            if type(first) in (nn.Conv2d, nn.ConvTranspose2d):
+                is_pair = isinstance(second, nn.BatchNorm2d)
+            else:
+                is_sparse = type(first).__name__ in SPARSE
+                is_pair = is_sparse and isinstance(second, nn.BatchNorm1d)
+            if is_pair and second.num_features == first.out_channels:
                 yield name, module, conv, norm
+
+
+def fuse_sparse(conv: nn.Module, norm: nn.BatchNorm1d) -> None:
+    """Fuses a normalization into a convolution of mmcv, filters [..., Cin, Cout]."""
+    scale = norm.weight / (norm.running_var + norm.eps).sqrt()
+    bias = 0 if conv.bias is None else conv.bias
+    conv.weight.data *= scale
+    conv.bias = nn.Parameter((bias - norm.running_mean) * scale + norm.bias, requires_grad=False)
 
 
 def fuse(model: nn.Module) -> nn.Module:
     for _, module, conv, norm in list(pairs(model)):
         first, second = getattr(module, conv), getattr(module, norm)
-        is_transposed = isinstance(first, nn.ConvTranspose2d)
-        setattr(module, conv, fuse_conv_bn_eval(first, second, transpose=is_transposed))
+        if type(first).__name__ in SPARSE:
+            fuse_sparse(first, second)
+        else:
+            is_transposed = isinstance(first, nn.ConvTranspose2d)
+            setattr(module, conv, fuse_conv_bn_eval(first, second, transpose=is_transposed))
         activation = getattr(second, "act", None)  # of timm's BatchNormAct2d
         setattr(module, norm, nn.Identity() if activation is None else activation)
     return model
