@@ -242,21 +242,21 @@ class TwoStages(nn.Module):
 
 @pytest.fixture
 def two_stages(rng, tmp_path):
-    """Returns the model, and a function that records what another device computes."""
+    """Returns the model, its input, and a function that records what another device computes."""
     torch.manual_seed(0)
     model = TwoStages().requires_grad_(False)
     boxes = torch.from_numpy(boxes_of("corners", rng))
 
-    def device(name, dropped=0, rounding=0.0, factor=1.0, dtype=torch.float32):
+    def device(name, dropped=0, rounding=0.0, factor=1.0, dtype=torch.float32, **options):
         made = copy.deepcopy(model).to(dtype)
         made.dropped = dropped
         made.head.register_forward_hook(lambda m, i, out: out * (1 + rounding))
         made.pool.layer.register_forward_hook(lambda m, i, out: out * factor)
-        with recording(made, tmp_path / name):
+        with recording(made, tmp_path / name, **options):
             made(boxes.to(dtype))
         return tmp_path / name
 
-    return model, device
+    return model, boxes, device
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def two_stages(rng, tmp_path):
     ],
 )
 def test_rounding_explains_other_boxes(two_stages, dropped, rounding, dtype, verdict):
-    _, device = two_stages
+    *_, device = two_stages
     expected = device("expected.npz")
     result = compare_runs(device("found.npz", dropped, rounding, dtype=dtype), expected)
     assert str(result).splitlines()[1].startswith(verdict), str(result)
@@ -280,13 +280,15 @@ def test_rounding_explains_other_boxes(two_stages, dropped, rounding, dtype, ver
 
 
 def test_replay_calls_modules_on_the_recorded_boxes(two_stages):
-    model, device = two_stages
+    model, boxes, device = two_stages
     right = replay(model, device("right.npz", dropped=1))
     assert not right.suspects and not right, str(right)
     assert "not all was compared: 3 of 4 agree" in str(right)
     assert "not compared, as tensors have other shapes: 1: (model)" in str(right)
     wrong = replay(model, device("wrong.npz", dropped=1, factor=1.1))
     assert [each.call.module for each in wrong.suspects] == ["pool.layer"]
+    sampled = replay(model, device("sampled.npz", dropped=1, max_bytes=9500), boxes)
+    assert "not compared, as tensors have other shapes: 2: pool.layer" in str(sampled)
     many = replay(model, device("many.npz", dropped=10))
     assert [each.call.module for each in many.suspects] == [""]
     assert "14.3 % of the boxes are others" in str(many)

@@ -212,6 +212,10 @@ class Replayer:
         if not self._fit(given, call.inputs):
             if outer is not None:
                 outer.is_other = True
+            if not self._fit(values, call.inputs):
+                frame = _Frame(module, name, ReplayedCall(call), has_fused, is_other=True)
+                self._begun.append(frame)
+                return None
             self._counts[name] = number
             module(*args, **kwargs)
             self._begun.append(_Frame(module, name, None, is_muted=True))
@@ -241,13 +245,8 @@ class Replayer:
         self._compare(frame, "output {}", output, call.outputs, call.kind)
         if frame.is_rest and outer is not None:
             self._complete_rest(frame.result, outer)
-        fits = self._fit(output, call.outputs)
-        if frame.is_other or not fits:
+        if frame.is_other:
             self._others.append(frame.result)
-        if not fits:
-            if outer is not None:
-                outer.is_other = True
-            return None
         if outer is not None and outer.has_fused:
             places = {f"output {path}".rstrip(): each for path, each in call.outputs.items()}
             wrong = [place for place, error in errors.items() if error.ratio > 1]
@@ -301,7 +300,7 @@ class Replayer:
             yield path, dataclasses.replace(error, limit=share) if error.is_choice else error
 
     def _fit(self, values: Any, recorded: dict[str, Value]) -> bool:
-        """Returns whether the recorded tensors can replace values."""
+        """Returns whether values have the shapes of the recorded tensors."""
         pairs = ((leaf, recorded.get(path)) for path, leaf in leaves(values))
         shapes = (
             (tuple(leaf.shape), self._run.tensors[value.tensor].shape)
