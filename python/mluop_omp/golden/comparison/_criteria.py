@@ -94,7 +94,10 @@ class Tolerance:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The keyword arguments of `compare`, checked."""
+    """The keyword arguments of `compare`, checked.
+
+    has_statements: whether comparisons state what the wrong elements have in common.
+    """
 
     rtol: float | None
     atol: float | None
@@ -102,6 +105,7 @@ class Options:
     worst: int
     axes: tuple[str, ...] | None
     columns: tuple[tuple[int, ...], ...] = ()
+    has_statements: bool = True
 
     @classmethod
     def of(cls, rtol: Any, atol: Any, criteria: Criteria, worst: Any, axes: Any) -> Options:

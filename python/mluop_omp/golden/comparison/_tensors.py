@@ -37,7 +37,7 @@ def compare_tensors(
     if found.shape != expected.shape:
         raise ValueError(_shapes.mismatch(found, expected, options))
     result = _elements(found, expected, options, options.axes)
-    if result.equal:
+    if result.equal or not options.has_statements:
         return result
     finders = (_patterns.equal_sets, _patterns.filter_layouts, _patterns.channel_fit)
     return _stated(result, found, expected, options.axes, finders)
@@ -110,7 +110,7 @@ def _compare_sparse(
         index = (int(match.rows[row]), *position)
         worst.append(dataclasses.replace(element, index=index, site=site))
     notes = []
-    if result.figures["wrong"]:
+    if result.figures["wrong"] and options.has_statements:
         if sites.only_found or sites.only_expected:
             notes.append("values are compared at common sites only")
         errors, _ = Measure.of(result).row_errors(match.found, match.expected)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable
 
 from mluop_omp.golden._text import listed, name_of, path_of
+from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._criteria import Criteria, Options
 from mluop_omp.golden.comparison._sites import Columns, check_columns
 from mluop_omp.golden.runs._alignment import Alignment, align
@@ -84,14 +85,25 @@ class _RunComparer:
         is_strict = (options.rtol, options.atol) != (None, None) or bool(options.criteria)
         coarsest = short_type(*(t.dtype for run in (found, expected) for t in outputs_of(run)))
         self._rows = Rows(found, expected, options)
-        compare = functools.partial(compare_recorded, (found, expected), options, self._rows)
+        self._options = options
+        # The values of comparisons, which have no statements until the report shows them.
+        self._compared: dict[int, tuple[Value, Value]] = {}
 
         def error(mine: Value, other: Value) -> Error:
-            comparison = compare(mine, other)
+            comparison = self._comparison(mine, other, has_statements=False)
+            self._compared[id(comparison)] = mine, other
             return Error.of_verdict(comparison) if is_strict else error_in(comparison, coarsest)
 
         # Each pair of values is compared once.
         self._error = functools.lru_cache(maxsize=None)(error)
+
+    def _comparison(self, mine: Value, other: Value, has_statements: bool) -> Comparison:
+        options = dataclasses.replace(self._options, has_statements=has_statements)
+        return compare_recorded((self._found, self._expected), options, self._rows, mine, other)
+
+    def _stated(self, comparison: Comparison) -> Comparison:
+        """Returns a comparison of this run with what its wrong elements have in common."""
+        return self._comparison(*self._compared[id(comparison)], has_statements=True)
 
     def compare(self) -> RunComparison:
         alignment = align(
@@ -111,11 +123,14 @@ class _RunComparer:
         others = {self._key(each, str): each for each in self._expected.gradients}
         gradients, total = pairs_of(mine, others), len(mine.keys() | others.keys())
         different_gradients = tuple(self._gradients(judge, gradients.values()))
+        for call in judge.differences:
+            for comparisons in (call.inputs, call.outputs, call.state):
+                comparisons.update({k: self._stated(each) for k, each in comparisons.items()})
         only_found, only_expected = judge.left()
         ended = [run.ended for run in (self._found, self._expected) if run.ended]
         is_complete = not (only_found or only_expected or ended) and len(gradients) == total
         compared = sum(len(each.output_errors) for each in judge.calls)
-        state = judge.state(self._names)
+        state = {name: self._stated(each) for name, each in judge.state(self._names).items()}
         count = sum(map(len, (judge.calls, only_found, only_expected)))
         found = judge.differences or different_gradients or state
         result = RunComparison(
@@ -150,9 +165,10 @@ class _RunComparer:
         self, judge: Judge, error: Error, expected: Gradient
     ) -> GradientDifference:
         assert error.comparison is not None
+        comparison = self._stated(error.comparison)
         if expected.parameter is not None:
             module = name_of(expected.parameter.rpartition(".")[0])
-            return GradientDifference(expected.parameter, error.comparison, (module,))
+            return GradientDifference(expected.parameter, comparison, (module,))
         calls = (c for c in self._expected.calls if c.module == expected.module)
         call = next((each for each in calls if each.number == expected.call), None)
         label = name_of(expected.module) if call is None else judge.label(call)
@@ -162,7 +178,7 @@ class _RunComparer:
         # A module that contains another one passes inputs on to it.
         inner = [m for m in modules if not any(contains(m, each) for each in modules)]
         name = f"{path_of(expected.of, expected.path)} of {label}"
-        return GradientDifference(name, error.comparison, computed_by=tuple(map(name_of, inner)))
+        return GradientDifference(name, comparison, computed_by=tuple(map(name_of, inner)))
 
     def _key(self, gradient: Gradient, names: Callable[[str], str]) -> tuple:
         """Returns what two gradients have in common that are compared."""

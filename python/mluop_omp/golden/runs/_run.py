@@ -186,6 +186,7 @@ class Run:
         changed: the parameters and buffers that differ at the end of the recording from their first
             values, by name, with their last values.
         ended: the exception that ended the recording, and the module that raised it; "" if none.
+        is_closed: whether the file has been closed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -205,6 +206,7 @@ class Run:
             self.model, self.seed, self.tensors, self.calls, self.gradients = contents[:5]
             self.changed, self.ended, self._read = contents.changed, contents.ended, contents.read
             self._resources = resources.pop_all()
+        self.is_closed = False
 
     def __enter__(self) -> Run:
         return self
@@ -213,6 +215,7 @@ class Run:
         self.close()
 
     def close(self) -> None:
+        self.is_closed = True
         self._resources.close()
 
     def __str__(self) -> str:

@@ -314,7 +314,7 @@ def _compare_elements(
         worst.append(dataclasses.replace(wrong, index=tuple(map(int, index))))
     errors, _ = Measure.of(result).row_errors(*map(convert, tensors))
     pattern, notes = "", list[str]()
-    if errors.any() and order is None:
+    if errors.any() and order is None and options.has_statements:
         count = min(recorded.count for _, recorded in sides if recorded.count is not None)
         sample = _sampling.parts(runs[0].seed, count, shapes[0])
         exact = dataclasses.replace(options, rtol=result.rtol, atol=result.atol)
@@ -381,7 +381,7 @@ def _compare_read(
         return result
     # Keeps how to read the tensors, not the tensors.
     own, other = (
-        Deferred(functools.partial(_read_again, read, os.path.abspath(run.path), value, side))
+        Deferred(functools.partial(_read_again, read, run, os.path.abspath(run.path), value, side))
         for run, value, side in sides
     )
     operands = Operands(with_columns(own, options.columns), other, result._operands.axes)
@@ -399,9 +399,11 @@ def _incomparable(reason: str) -> Comparison:
     return Comparison(False, kind="error", error=reason)
 
 
-def _read_again(read: _Read, path: str, value: Value, side: int) -> Any:
-    with Run(path) as run:
+def _read_again(read: _Read, run: Run, path: str, value: Value, side: int) -> Any:
+    if not run.is_closed:
         return read(run, value, side)
+    with Run(path) as reopened:
+        return read(reopened, value, side)
 
 
 def _read(limit: int | None, run: Run, value: Value, side: int) -> Any:
