@@ -126,8 +126,8 @@ class Bench:
             expected = tuple(fused_with(self._net.model, target) if is_fused else {target})
         try:
             run = self.record(device)
-        except (RuntimeError, TypeError, NotImplementedError) as error:
-            return Cell(".", f"does not run: {str(error).splitlines()[0]}")
+        except (RuntimeError, TypeError, NotImplementedError, AssertionError) as error:
+            return Cell(".", f"does not run: {error!r}")
         reference = self.reference_run(training, device.weights, device.dtype)
         compared, replayed = None, None
         try:
