@@ -75,14 +75,16 @@ def replay(
     require_eager(model)
     with opened(run) as source:
         unfused: set[Key] = set()
+        fused: dict[Key, str] = {}
         renamed = NameMap(names)
         modules = {name for name, _ in model.named_modules()}
         rule = renamed.adapt(modules, {call.module for call in source.calls}, "the model")
         while True:
-            replayer = Replayer(source, renamed, unfused)
+            replayer = Replayer(source, renamed, unfused, fused)
             args, kwargs = replayer.arguments(model) if inputs is None else arguments_of(inputs)
             with restored_buffers(model), replayer.installed(model), torch.no_grad():
                 model(*args, **kwargs)
-            if replayer.unfused <= unfused:
+            if replayer.unfused <= unfused and replayer.fused.keys() <= fused.keys():
                 return replayer.result([rule] if rule else [])
             unfused |= replayer.unfused
+            fused = {**replayer.fused, **fused}

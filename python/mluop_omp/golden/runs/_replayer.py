@@ -63,6 +63,8 @@ class _Frame:
         is_rest: whether the run has what is left of a module whose parameters are fused.
         open: outputs of inner modules that differ, by the recorded tensor: those that a fused
             module follows, which is expected to compute the rest.
+        passed: what the model passes on in place of an open output, by the recorded tensor: the
+            output itself, or what the modules that the run lacks compute of it.
         unfused: recorded outputs of inner modules that no fused module completes. What follows
             cannot be compared with them.
         is_other: whether tensors inside of it have other shapes than the recorded ones, such as
@@ -77,6 +79,7 @@ class _Frame:
     open: dict[str, list[tuple[ReplayedCall, str]]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list)
     )
+    passed: dict[str, Tensor] = dataclasses.field(default_factory=dict)
     unfused: set[str] = dataclasses.field(default_factory=set)
     is_rest: bool = False
     is_other: bool = False
@@ -88,12 +91,18 @@ class Replayer:
 
     Attributes:
         unfused: calls whose outputs differ and that no following module completes.
+        fused: calls with other parameters than the module has, and the module that comes nearest to
+            completing them.
     """
 
-    def __init__(self, run: Run, names: NameMap, unfused: set[Key]) -> None:
-        """unfused: the calls that have turned out to be."""
+    def __init__(self, run: Run, names: NameMap, unfused: set[Key], fused: dict[Key, str]) -> None:
+        """unfused, fused: the calls that have turned out to be."""
         self.unfused: set[Key] = set()
-        self._run, self._names, self._known_unfused = run, names, unfused
+        self.fused: dict[Key, str] = {}
+        self._run, self._names = run, names
+        self._known_unfused, self._known_fused = unfused, fused
+        # Errors of the modules behind a fused one, and their names.
+        self._completions: dict[Key, list[tuple[float, str]]] = collections.defaultdict(list)
         self._recorded = {(call.module, call.number): call for call in run.calls if not call.line}
         self._counts: collections.Counter[str] = collections.Counter()
         self._begun: list[_Frame] = []
@@ -237,9 +246,10 @@ class Replayer:
             return None
         outer = self._begun[-1] if self._begun else None
         for opened_by in frame.open.values():
-            self.unfused |= {(each.call.module, each.call.number) for each, _ in opened_by}
+            for opened, _ in opened_by:
+                self._close(opened.call)
         if frame.result is None:
-            return None if outer is None else self._completed(outer, frame.name, output)
+            return None if outer is None else self._completed(outer, frame.name, args, output)
         self._calls.append(frame.result)
         call, errors = frame.result.call, frame.result.errors
         self._compare(frame, "output {}", output, call.outputs, call.kind)
@@ -256,6 +266,8 @@ class Replayer:
             elif differing:
                 for place, tensor in differing.items():
                     outer.open[tensor].append((frame.result, place))
+                    if isinstance(output, Tensor):
+                        outer.passed[tensor] = output
                 return None
         return self._replaced(output, call.outputs)
 
@@ -309,16 +321,30 @@ class Replayer:
         )
         return all(own == other for own, other in shapes)
 
-    def _completed(self, outer: _Frame, name: str, output: Any) -> Any:
+    def _close(self, call: Call) -> None:
+        """Decides about a call whose output no module has completed."""
+        key = call.module, call.number
+        known = self._state.get(f"{call.module}.weight".lstrip("."))
+        if self._completions[key] and known is not None and known.ratio > 1:
+            self.fused[key] = min(self._completions[key])[1]
+        else:
+            self.unfused.add(key)
+
+    def _completed(self, outer: _Frame, name: str, args: tuple, output: Any) -> Any:
         """Returns the recorded tensor if a module that the run lacks completes an open output."""
         if not isinstance(output, Tensor):
             return None
         for tensor, opened_by in list(outer.open.items()):
-            value = Value(tensor)
-            error = self._amplified(self._error(output, value), opened_by[0][0].call, value)
+            value, call = Value(tensor), opened_by[0][0].call
+            key = call.module, call.number
+            error = self._amplified(self._error(output, value), call, value)
+            if any(outer.passed.get(tensor) is each for each in args):
+                outer.passed[tensor] = output
+                self._completions[key].append((error.value, name))
             # A fused module with a defect agrees with no output, but far better with this one.
             direct = min(result.errors[place].value for result, place in opened_by)
-            if error.ratio > 1 and not error.value < _COMPLETED * direct:
+            is_known = self._known_fused.get(key) == name
+            if error.ratio > 1 and not (error.value < _COMPLETED * direct or is_known):
                 continue
             for result, place in opened_by:
                 result.errors[place], result.fused_with = error, name

@@ -273,7 +273,9 @@ def warm_up(net: Network) -> Device:
 
 
 @device("channels_last")
-def channels_last(net: Network) -> Device:
+def channels_last(net: Network) -> Device | None:
+    if any(each.dim() == 5 for each in net.model.parameters()):
+        return None
     net.model.to(memory_format=torch.channels_last)
     inputs = tuple(
         x.to(memory_format=torch.channels_last) if isinstance(x, torch.Tensor) else x
