@@ -79,11 +79,11 @@ def fused_with(model: nn.Module, name: str) -> set[str]:
 
 
 def after(module: nn.Module, change: Callable[[torch.Tensor], Any]) -> None:
-    """Changes a copy of the output of a module."""
+    """Changes a contiguous copy of the output of a module."""
 
     def hook(module: nn.Module, args: tuple, output: Any) -> Any:
         if isinstance(output, torch.Tensor):
-            return change(output.clone())
+            return change(output.clone(memory_format=torch.contiguous_format))
         return output
 
     module.register_forward_hook(hook)

@@ -39,7 +39,7 @@ _TRIED = 6
 MEANING = {
     "C": "named by compare_runs",
     "R": "named by replay only; compare_runs does not say equal",
-    "m": "below rounding: compare_runs says that all agrees within rounding, replay names nothing",
+    "m": "named by neither; compare_runs says undecided, or that all agrees within rounding",
     "E": "FALSE EQUAL: compare_runs says equal, or agrees in float32",
     "W": "WRONG NAME",
     "w": "named by replay; compare_runs names another module",
@@ -205,7 +205,7 @@ def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, nam
         return "R" if set(states) & names else "E" if "\nequal: " in text else "m"
     if first in names:
         return "C"
-    if "\nequal: " in str(result) or (not differs and not device.is_half):
+    if "\nequal: " in str(result) or (is_equal and not device.is_half):
         return "E"
     if suspects:
         return (
