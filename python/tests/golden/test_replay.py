@@ -130,6 +130,7 @@ CHANNEL = (slice(None), 5)
 DEFECTS = {
     "a channel": ("stem.conv2", scaled(CHANNEL, 1.1), "output"),
     "a border": ("stem.conv1", scaled((..., -1), 0), "output"),
+    "a wrong sign": ("stem.conv1", scaled((..., slice(0, 6)), -1), "output"),
     "all": ("blocks.3.mlp.0", scaled(EVERYTHING, 1.03), "output"),
     "a row": ("head", scaled((0,), 1.1), "output"),
     "a small column": ("blocks.2.attn.qkv", scaled((..., 7), 1.1), "output"),
