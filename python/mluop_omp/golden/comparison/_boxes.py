@@ -20,7 +20,8 @@ from mluop_omp.golden.comparison._values import Tensor
 
 _box_iou_rotated = _library.function("mluOpBoxIouRotated", "pibpppppp")
 
-_MIN_OVERLAP = 0.5
+# Boxes that belong together, and boxes that are the same but for rounding.
+_MIN_OVERLAP, _SAME_OVERLAP = 0.5, 0.75
 # Pairs of boxes whose overlap is computed.
 _MAX_PAIRS = 1 << 22
 _BOXES = re.compile(r"box|proposal|^dets?$|^rois?$", re.I)
@@ -99,6 +100,7 @@ class Matching:
     Attributes:
         rows: [K, 2], a row of found and a row of expected, ascending in the latter.
         unmatched: the share of boxes without a counterpart.
+        others: the share of boxes without a counterpart of the same label at about the same place.
         is_close: whether half of the boxes of the shorter side have one, at least one box.
         has_order: False if the scores of expected descend but the scores of found do not.
         turns: multiples of a whole turn to add to the yaw of each matched box of found.
@@ -107,6 +109,7 @@ class Matching:
 
     rows: np.ndarray
     unmatched: float
+    others: float
     is_close: bool
     has_order: bool
     turns: np.ndarray | None
@@ -131,7 +134,7 @@ class Matching:
         """Returns the comparison of matched rows as the comparison of all boxes."""
         equal = result.equal and not self.unmatched and (self.has_order or not is_boxes)
         notes = (*(self.notes if is_boxes else self.notes[:1]), *result.notes)
-        return dataclasses.replace(result, equal=equal, notes=notes, unmatched=self.unmatched)
+        return dataclasses.replace(result, equal=equal, notes=notes, other_boxes=self.others)
 
 
 def match(found: Detection, expected: Detection) -> Matching | None:
@@ -159,8 +162,10 @@ def match(found: Detection, expected: Detection) -> Matching | None:
     has_order = descends[0] or not descends[1]
     turns = _turns(found, expected, rows) if is_close else None
     notes = tuple(_notes(found, expected, rows, turns, has_order)) if is_close else ()
-    unmatched = 1 - 2 * len(matched) / max(sum(counts), 1)
-    return Matching(rows, unmatched, is_close, has_order, turns, notes)
+    same = overlaps[rows[:, 0], rows[:, 1]] >= _SAME_OVERLAP
+    same &= _difference(found.labels, expected.labels, rows[:, 0], rows[:, 1]) == 0
+    unmatched, others = (1 - 2 * count / max(sum(counts), 1) for count in (len(rows), same.sum()))
+    return Matching(rows, unmatched, float(others), is_close, has_order, turns, notes)
 
 
 def _difference(
@@ -363,8 +368,8 @@ def compare_matched(
             continue
         if not matching.is_close:
             for name in filter(None, names):
-                share = matching.unmatched
-                results[name] = dataclasses.replace(children[name], unmatched=share)
+                share = matching.others
+                results[name] = dataclasses.replace(children[name], other_boxes=share)
             continue
         for name in filter(None, names):
             is_boxes = name == names.boxes

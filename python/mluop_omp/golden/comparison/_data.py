@@ -116,7 +116,7 @@ class Outcome:
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
-    unmatched: float = 0.0
+    other_boxes: float = 0.0
     # Tensors that differ, for `html`. Copies and pickles lack them.
     _operands: Operands | None = dataclasses.field(default=None, repr=False, compare=False)
 

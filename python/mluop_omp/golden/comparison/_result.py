@@ -32,7 +32,8 @@ class Comparison(Outcome):
         children: the comparisons of the parts of a container, by name.
         missing, extra: names of parts that only expected, or only found has.
         notes: further findings, one a line, such as a filter layout that makes both equal.
-        unmatched: the share of boxes of detectors without a counterpart.
+        other_boxes: the share of the boxes of a detector that have no counterpart of the same label
+            at about the same place.
         error: the reason why two parts of containers cannot be compared, or "".
     """
 

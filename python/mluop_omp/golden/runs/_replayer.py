@@ -6,6 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,7 @@ from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._amplification import amplification
 from mluop_omp.golden.runs._names import NameMap
+from mluop_omp.golden.runs._orders import by_coordinates
 from mluop_omp.golden.runs._recorder import class_name
 from mluop_omp.golden.runs._replay_result import Replay, ReplayedCall
 from mluop_omp.golden.runs._rounding import Error, error_in, error_of, outputs_of, short_type
@@ -311,6 +313,24 @@ class Replayer:
             share = _OTHER_BOXES_SHORT if self._coarsest else _OTHER_BOXES
             yield path, dataclasses.replace(error, limit=share) if error.is_choice else error
 
+    def _of_voxels(self, values: Any, recorded: dict[str, Value]) -> Iterator[tuple[str, Error]]:
+        """Yields the errors of dense tensors whose rows coordinates beside them join."""
+        pairs = {}
+        for path, leaf in leaves(values):
+            value = recorded.get(path)
+            array = None if value is None else self._array(value.tensor)
+            if array is not None and isinstance(leaf, Tensor) and leaf.shape == array.shape:
+                pairs[path] = _numbers_of(leaf)[0], array
+        for found, expected in list(pairs.values()):
+            is_sites = found.dtype.kind == "i" and found.ndim == 2 and 2 <= found.shape[1] <= 5
+            rows = by_coordinates(found, expected) if is_sites else None
+            if rows is None or len(rows) < len(found):
+                continue
+            for path, (own, other) in pairs.items():
+                if own.ndim and len(own) == len(found):
+                    dtypes = own.dtype.name, self._run.tensors[recorded[path].tensor].dtype
+                    yield path, error_of(own[rows[:, 0]], other[rows[:, 1]], *dtypes)
+
     def _fit(self, values: Any, recorded: dict[str, Value]) -> bool:
         """Returns whether values have the shapes of the recorded tensors."""
         pairs = ((leaf, recorded.get(path)) for path, leaf in leaves(values))
@@ -371,7 +391,8 @@ class Replayer:
                 error = self._error(leaf, value)
                 errors[path] = self._amplified(error, frame.result.call, value)
         if any(each.ratio > 1 for each in errors.values()):
-            for path, error in self._of_boxes(values, recorded, kind):
+            joined = self._of_boxes(values, recorded, kind), self._of_voxels(values, recorded)
+            for path, error in itertools.chain(*joined):
                 errors[path] = min(error, errors.get(path, error), key=lambda each: each.ratio)
         for path, error in errors.items():
             name = place.format(path) if path else place.replace(" {}", "")

@@ -215,8 +215,8 @@ def error_in(comparison: Comparison, coarsest: str = "") -> Error:
         is_float = any("float" in each for each in comparison.dtypes)
         limit = max(limit, _limit(coarsest)) if is_float else _SHORT_INTEGERS
     figures = comparison.figures
-    if comparison.unmatched and not figures.get("special_mismatches"):
-        share = comparison.unmatched
+    share = comparison.other_boxes
+    if share and not (comparison.equal or figures.get("special_mismatches")):
         where = f"{100 * share:.3g} % of the boxes are others"
         limit = 1.0 if coarsest else _OTHER_BOXES
         return Error(share, limit, where, comparison, is_choice=True)

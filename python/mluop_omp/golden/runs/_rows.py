@@ -344,6 +344,7 @@ class Places:
         self.detections: dict[str, dict[Names, int]] = {}
         modules = {call.module for call in run.calls}
         given: dict[str, None] = {}
+        self._all_given: set[str] = set()
         for call in run.calls:
             written = {f"{path} written": value for path, value in call.written.items()}
             outputs = {**call.outputs, **written}
@@ -360,6 +361,7 @@ class Places:
         for gradient in run.gradients:
             if gradient.parameter is None:
                 self.groups.setdefault(gradient.value.tensor, [])
+        self._all_given = set(given)
         self.given = [name for name in given if self._is_given(name)]
 
     def _add(self, value: Value, group: Group, label: str) -> None:
@@ -400,9 +402,12 @@ class Places:
         """Returns the coordinates of as many rows that a call takes or returns beside a tensor."""
         shape = self.run.tensors[name].shape
         known = self.coordinates.get(shape[0], {}) if shape else {}
+        # The rows of a given tensor are in the order of given coordinates only.
+        is_given = name in self._all_given
         groups = self.groups.get(name, ())
-        dense = (v for g in groups for v in g.values.values() if v.indices is None)
-        return list(dict.fromkeys(v.tensor for v in dense if v.tensor in known))
+        dense = (v.tensor for g in groups for v in g.values.values() if v.indices is None)
+        beside = (each for each in dense if each in known)
+        return list(dict.fromkeys(e for e in beside if not is_given or e in self._all_given))
 
     def producer(self, name: str) -> Group | None:
         """Returns the first call that returns a tensor and does not take it."""

@@ -93,7 +93,7 @@ def _compare_whole(
         return _consistent(runs, options, rows, e, b, result)
     of_detection = rows.boxes(e, b)
     if of_detection is not None and not of_detection[1].is_close:
-        return dataclasses.replace(result, unmatched=of_detection[1].unmatched)
+        return dataclasses.replace(result, other_boxes=of_detection[1].others)
     results = [(_wrong(result), result)]
     boxes = _compare_boxes(runs, options, rows, e, b)
     if boxes is not None:
