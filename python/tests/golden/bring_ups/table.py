@@ -37,7 +37,7 @@ VARIANTS = ("eager", "bf16", "fused", "fused bf16")
 WRONG = "WwEFD!mP"
 # Modules that are tried for an effect.
 _TRIED = 6
-# Outputs with fewer elements need not have a pattern.
+# Outputs with fewer elements, or along one dimension, need not have a pattern.
 _FEW = 256
 MEANING = {
     "C": "named by compare_runs",
@@ -198,9 +198,9 @@ def _differ(found: np.ndarray, expected: np.ndarray) -> bool:
 def _has_pattern(result: Any, defect: Defect) -> bool:
     """Returns whether a report states the pattern, which small tensors need not have."""
     outputs = {} if result.first is None else result.first.outputs
-    sizes = [math.prod(each.shape) for each in outputs.values()]
-    is_small = bool(sizes) and max(sizes) < _FEW
-    return is_small or bool(re.search(defect.pattern, str(result)))
+    shapes = [each.shape for each in outputs.values()]
+    is_small = all(math.prod(each) < _FEW or max(each) == math.prod(each) for each in shapes)
+    return (bool(shapes) and is_small) or bool(re.search(defect.pattern, str(result)))
 
 
 def judge(result: Any, replayed: Any, device: Device, defect: Defect | None, names: set) -> str:
