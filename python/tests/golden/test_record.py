@@ -329,7 +329,7 @@ def members(x):
         "range": range(3), "complex": 1j, "frozen": frozenset({1}), "set": {x}, "object": object(),
         "generator": (each for each in [x]), "map": map(abs, [x]), "views": {"a": x}.values(),
         "texts": np.array(["a"]), "a.b": x + 2, "a": {"b": x + 3}, 0: x, "0": x + 4, "": x + 5,
-        'a."b': x + 6, "text": "a", "none": None,
+        'a."b': x + 6, "text": "a", "none": None, "words": {"a"},
     }  # fmt: skip
 
 

@@ -96,6 +96,8 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
     """
     if value is None or isinstance(value, _WITHOUT_TENSORS):
         return
+    if isinstance(value, (set, frozenset)) and all(isinstance(e, _WITHOUT_TENSORS) for e in value):
+        return
     if isinstance(value, Tensor) and value.is_nested:
         value = list(value.unbind())
     sparse = _sparse(value)
