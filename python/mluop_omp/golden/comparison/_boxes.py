@@ -132,9 +132,11 @@ class Matching:
 
     def judged(self, result: Comparison, is_boxes: bool) -> Comparison:
         """Returns the comparison of matched rows as the comparison of all boxes."""
-        equal = result.equal and not self.unmatched and (self.has_order or not is_boxes)
+        is_unsorted = is_boxes and not self.has_order
+        equal = result.equal and not (self.unmatched or is_unsorted)
         notes = (*(self.notes if is_boxes else self.notes[:1]), *result.notes)
-        return dataclasses.replace(result, equal=equal, notes=notes, other_boxes=self.others)
+        result = dataclasses.replace(result, equal=equal, notes=notes)
+        return dataclasses.replace(result, other_boxes=self.others, is_unsorted=is_unsorted)
 
 
 def match(found: Detection, expected: Detection) -> Matching | None:

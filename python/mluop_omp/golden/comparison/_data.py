@@ -117,6 +117,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     error: str = ""
     other_boxes: float = 0.0
+    is_unsorted: bool = False
     # Tensors that differ, for `html`. Copies and pickles lack them.
     _operands: Operands | None = dataclasses.field(default=None, repr=False, compare=False)
 

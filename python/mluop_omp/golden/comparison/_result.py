@@ -34,6 +34,7 @@ class Comparison(Outcome):
         notes: further findings, one a line, such as a filter layout that makes both equal.
         other_boxes: the share of the boxes of a detector that have no counterpart of the same label
             at about the same place.
+        is_unsorted: whether the scores of these boxes do not descend, but the expected ones do.
         error: the reason why two parts of containers cannot be compared, or "".
     """
 

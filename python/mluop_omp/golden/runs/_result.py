@@ -123,8 +123,8 @@ class RunComparison:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether errors of the output of the model are large, although no call explains them."""
-        return any(error.value > LARGE for error in self.output.values())
+        """Whether no call explains large errors of the output of the model, or other boxes."""
+        return any(error.value > LARGE or error.is_choice for error in self.output.values())
 
     def text(self, every: bool = False) -> str:
         """Returns the report. every: appends a table of the tensors with their figures."""

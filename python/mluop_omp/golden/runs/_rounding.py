@@ -214,6 +214,8 @@ def error_in(comparison: Comparison, coarsest: str = "") -> Error:
     if coarsest:
         is_float = any("float" in each for each in comparison.dtypes)
         limit = max(limit, _limit(coarsest)) if is_float else _SHORT_INTEGERS
+    if comparison.is_unsorted:
+        return Error(math.inf, limit, "scores that do not descend", comparison)
     figures = comparison.figures
     share = comparison.other_boxes
     if share and not (comparison.equal or figures.get("special_mismatches")):
