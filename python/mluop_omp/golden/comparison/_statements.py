@@ -198,7 +198,7 @@ def supported(errors: Errors) -> str:
         place, _, trait = pattern.partition("; ")
         if not _is_concentrated(errors, place):
             place = _scattered(errors)
-        trait = _trait(errors, trait)
+        trait = _trait(errors, trait) if trait else _about(errors, place)
         return f"{place}; {trait}" if trait else place
 
 
@@ -224,6 +224,17 @@ def _trait(errors: Errors, trait: str) -> str:
     # Rounding makes a small number 0, too.
     is_real = trait != "each is 0" or errors.of_wrong().excess * LEFT >= 1
     return trait if is_real else ""
+
+
+def _about(errors: Errors, place: str) -> str:
+    """Returns the factor of the wrong elements in a place, "" if it leaves much of their errors."""
+    if errors.comparison.figures["wrong"] <= _FEW or place.startswith(("everything", "scattered")):
+        return ""
+    factor = errors.of_wrong().factor
+    of_wrong = errors.of_wrong(factor)
+    if of_wrong.left > LEFT * of_wrong.error:
+        return ""
+    return f"each is about {factor:.4g} times what is expected"
 
 
 def _is_concentrated(errors: Errors, place: str) -> bool:

@@ -107,7 +107,9 @@ BATCH_NORM, LAYER_NORM = is_a(nn.BatchNorm2d), is_a(nn.LayerNorm)
 
 for _factor in (1.1, 1.03, 1.01):
 
-    @defect(f"channel x {_factor}", CONV, pattern=f"one index: 3 of .*each is {_factor} times")
+    @defect(
+        f"channel x {_factor}", CONV, pattern=f"one index: 3 of .*each is (about )?{_factor} times"
+    )
     def _(conv, factor=_factor):
         def scaled(y):
             y[:, 3] *= factor
@@ -116,12 +118,12 @@ for _factor in (1.1, 1.03, 1.01):
         after(conv, scaled)
 
 
-@defect("all x 1.03", CONV, pattern="each is 1.03 times")
+@defect("all x 1.03", CONV, pattern="(each is|about) 1.03 ")
 def _(conv):
     after(conv, lambda y: y * 1.03)
 
 
-@defect("column x 1.1", LINEAR, pattern="one index: 5 of .*each is 1.1 times")
+@defect("column x 1.1", LINEAR, pattern="one index: 5 of .*each is (about )?1.1 times")
 def _(linear):
     def scaled(y):
         y[..., 5] *= 1.1
@@ -166,7 +168,7 @@ def _(conv):
     after(conv, wrong)
 
 
-@defect("few rows wrong (race)", is_a(nn.Conv2d, nn.Linear), pattern="each is 0.5 times")
+@defect("few rows wrong (race)", is_a(nn.Conv2d, nn.Linear), pattern="each is (about )?0.5 times")
 def _(layer):
     def wrong(y):
         rows = y.view(-1, y.shape[-1])
@@ -396,7 +398,7 @@ def _(pool):
 @defect(
     "average of the wrong count",
     is_a(nn.AdaptiveAvgPool2d, "SelectAdaptivePool2d"),
-    pattern="each is 0.941",
+    pattern="(each is|about) 0.941",
 )
 def _(pool):
     after(pool, lambda y: y * (16 / 17))
@@ -459,7 +461,9 @@ def _(layer):
     override(layer, forward)
 
 
-@defect("sparse channel x 1.1", is_a(*SPARSE), pattern="one channel: 3 of .*each is 1.1 times")
+@defect(
+    "sparse channel x 1.1", is_a(*SPARSE), pattern="one channel: 3 of .*each is (about )?1.1 times"
+)
 def _(layer):
     def scaled(module, args, output):
         features = output.features.clone()
