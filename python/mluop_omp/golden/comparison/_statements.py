@@ -39,6 +39,8 @@ _MIN_ELEMENTS, _MAX_OUTSTANDING = 16, 8
 LEAST_MOVED = 2.0**-5
 # Most wrong elements that are a few.
 _FEW = 16
+# The share of errors that a factor other than an exact one may leave.
+_LEFT_BY_FACTOR = 0.05
 # A factor differs from 1, and an offset from 0, by more than this number of standard errors.
 _STANDARD_ERRORS = 4
 
@@ -232,7 +234,8 @@ def _about(errors: Errors, place: str) -> str:
         return ""
     factor = errors.of_wrong().factor
     of_wrong = errors.of_wrong(factor)
-    if of_wrong.left > LEFT * of_wrong.error:
+    # A sum explains most of the errors of a factor, and the other way round.
+    if of_wrong.left > _LEFT_BY_FACTOR * of_wrong.error:
         return ""
     return f"each is about {factor:.4g} times what is expected"
 

@@ -36,9 +36,9 @@ Key = tuple[str, int]
 _IDENTITY = class_name(nn.Identity)
 # The share of the error that is left where a later module completes a fused one.
 _COMPLETED = 0.25
-# The share of boxes that a detector may choose otherwise from equal numbers: on a device that
-# computes in half precision, more scores are equal.
-_OTHER_BOXES, _OTHER_BOXES_SHORT = 0.05, 0.5
+# The share of boxes that a detector may choose otherwise from equal numbers. On a device that
+# computes in half precision, any number of scores may be equal.
+_OTHER_BOXES = 0.05
 # Tensors beyond their limit that are compared element by element, to name channels and patterns.
 _MAX_COMPARED = 16
 
@@ -310,8 +310,9 @@ class Replayer:
         children = {**children, **compare_matched(*sides, children, compare, kind)}
         for path in paths:
             error = error_in(children[path], self._coarsest)
-            share = _OTHER_BOXES_SHORT if self._coarsest else _OTHER_BOXES
-            yield path, dataclasses.replace(error, limit=share) if error.is_choice else error
+            if error.is_choice and not self._coarsest:
+                error = dataclasses.replace(error, limit=_OTHER_BOXES)
+            yield path, error
 
     def _of_voxels(self, values: Any, recorded: dict[str, Value]) -> Iterator[tuple[str, Error]]:
         """Yields the errors of dense tensors whose rows coordinates beside them join."""
