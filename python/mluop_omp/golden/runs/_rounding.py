@@ -32,7 +32,7 @@ _SLICE, _ELEMENT = 3, 16
 _SLICE_LIMIT, _FACTOR_LIMIT = 2, 0.5
 # The share of boxes that may be others: which ones a detector keeps is a choice between scores and
 # overlaps that are almost equal. In a short type, many are.
-_OTHER_BOXES = 0.25
+_OTHER_BOXES = 0.5
 # Slices with fewer elements, and distances of subnormal numbers.
 _MIN_SLICE = 8
 _SUBNORMAL = {"float16": 2.0**-24, "float32": 2.0**-149, "bfloat16": 2.0**-133}
