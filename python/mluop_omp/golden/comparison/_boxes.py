@@ -135,8 +135,13 @@ class Matching:
         is_unsorted = is_boxes and not self.has_order
         equal = result.equal and not (self.unmatched or is_unsorted)
         notes = (*(self.notes if is_boxes else self.notes[:1]), *result.notes)
-        result = dataclasses.replace(result, equal=equal, notes=notes)
-        return dataclasses.replace(result, other_boxes=self.others, is_unsorted=is_unsorted)
+        return dataclasses.replace(
+            result,
+            equal=equal,
+            notes=notes,
+            other_boxes=self.others,
+            is_unsorted=is_unsorted,
+        )
 
 
 def match(found: Detection, expected: Detection) -> Matching | None:

@@ -33,6 +33,7 @@ from mluop_omp.golden.runs._sources import Source, leaves, replaced, restored
 from mluop_omp.golden.runs._state import own_state
 
 Key = tuple[str, int]
+_Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
 _IDENTITY = class_name(nn.Identity)
 # The share of the error that is left where a later module completes a fused one.
 _COMPLETED = 0.25
@@ -273,9 +274,13 @@ class Replayer:
                 return None
         return self._replaced(output, call.outputs)
 
+    def _error_of_weight(self, call: Call) -> Error | None:
+        """Returns the error of a module's weight against the recorded one; None without one."""
+        return self._state.get(f"{call.module}.weight".lstrip("."))
+
     def _amplified(self, error: Error, call: Call, output: Value) -> Error:
         """Scales the limit of a module whose parameters the device has rounded or fused."""
-        known = self._state.get(f"{call.module}.weight".lstrip("."))
+        known = self._error_of_weight(call)
         is_short = short_type(self._run.tensors[output.tensor].dtype)
         if error.ratio <= 1 or not (is_short and known is not None and known.value > 0):
             return error
@@ -292,37 +297,36 @@ class Replayer:
         if tensors:
             result.errors.clear()
 
-    def _of_boxes(
-        self, values: Any, recorded: dict[str, Value], kind: str
-    ) -> Iterator[tuple[str, Error]]:
-        """Yields the errors of the boxes of a detector, which are compared by overlap."""
-        sides: tuple[dict[str, Elements], dict[str, Elements]] = ({}, {})
+    def _pairs(self, values: Any, recorded: dict[str, Value]) -> _Pairs:
+        """Returns the numbers of tensors and the recorded ones, by path."""
+        pairs = {}
         for path, leaf in leaves(values):
             value = recorded.get(path)
             array = None if value is None else self._array(value.tensor)
             if array is not None and isinstance(leaf, Tensor):
-                numbers = _numbers_of(leaf)[0]
-                for side, each in zip(sides, (numbers, array)):
-                    side[path] = Elements(each, each.dtype.name)
-        shapes = {path: Shape(each.dtype, each.shape) for path, each in sides[1].items()}
+                pairs[path] = _numbers_of(leaf)[0], array
+        return pairs
+
+    def _of_boxes(self, pairs: _Pairs, kind: str) -> Iterator[tuple[str, Error]]:
+        """Yields the errors of the boxes of a detector, which are compared by overlap."""
+        found, expected = (
+            {path: Elements(pair[k], pair[k].dtype.name) for path, pair in pairs.items()}
+            for k in (0, 1)
+        )
+        shapes = {path: Shape(each.dtype, each.shape) for path, each in expected.items()}
         paths = [path for names in find(shapes, kind) for path in filter(None, names)]
-        children = compare(*sides).children if paths else {}
-        children = {**children, **compare_matched(*sides, children, compare, kind)}
+        children = compare(found, expected).children if paths else {}
+        children = {**children, **compare_matched(found, expected, children, compare, kind)}
         for path in paths:
             error = error_in(children[path], self._coarsest)
             if error.is_choice and not self._coarsest:
                 error = dataclasses.replace(error, limit=_OTHER_BOXES)
             yield path, error
 
-    def _of_voxels(self, values: Any, recorded: dict[str, Value]) -> Iterator[tuple[str, Error]]:
+    def _of_voxels(self, pairs: _Pairs, recorded: dict[str, Value]) -> Iterator[tuple[str, Error]]:
         """Yields the errors of dense tensors whose rows coordinates beside them join."""
-        pairs = {}
-        for path, leaf in leaves(values):
-            value = recorded.get(path)
-            array = None if value is None else self._array(value.tensor)
-            if array is not None and isinstance(leaf, Tensor) and leaf.shape == array.shape:
-                pairs[path] = _numbers_of(leaf)[0], array
-        for found, expected in list(pairs.values()):
+        pairs = {path: pair for path, pair in pairs.items() if pair[0].shape == pair[1].shape}
+        for found, expected in pairs.values():
             is_sites = found.dtype.kind == "i" and found.ndim == 2 and 2 <= found.shape[1] <= 5
             rows = by_coordinates(found, expected) if is_sites else None
             if rows is None or len(rows) < len(found):
@@ -345,7 +349,7 @@ class Replayer:
     def _close(self, call: Call) -> None:
         """Decides about a call whose output no module has completed."""
         key = call.module, call.number
-        known = self._state.get(f"{call.module}.weight".lstrip("."))
+        known = self._error_of_weight(call)
         if self._completions[key] and known is not None and known.ratio > 1:
             self.fused[key] = min(self._completions[key])[1]
         else:
@@ -392,7 +396,8 @@ class Replayer:
                 error = self._error(leaf, value)
                 errors[path] = self._amplified(error, frame.result.call, value)
         if any(each.ratio > 1 for each in errors.values()):
-            joined = self._of_boxes(values, recorded, kind), self._of_voxels(values, recorded)
+            pairs = self._pairs(values, recorded)
+            joined = self._of_boxes(pairs, kind), self._of_voxels(pairs, recorded)
             for path, error in itertools.chain(*joined):
                 errors[path] = min(error, errors.get(path, error), key=lambda each: each.ratio)
         for path, error in errors.items():
