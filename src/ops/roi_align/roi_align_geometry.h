@@ -7,13 +7,13 @@
 #include <cstdint>
 
 #include "ops/roi_align/roi_align.h"
+#include "primitives/sampling/bilinear.h"
+#include "primitives/sampling/roi_grid.h"
 
 namespace mluop::roi_align {
 
 // A RoI along an axis.
-struct RoiAxis {
-  static constexpr float kMaxSamples = 1 << 24;
-
+struct RoiAxis : GridAxis {
   RoiAxis(const Args& args, float low, float high, int64_t bin_count, int64_t pixel_count)
       : pixels(pixel_count), limit(static_cast<float>(pixel_count)) {
     const float offset = args.aligned ? 0.5F : 0.0F;
@@ -30,15 +30,8 @@ struct RoiAxis {
     }
   }
 
-  float position(int64_t p, int64_t i) const {
-    const float within = (static_cast<float>(i) + 0.5F) * bin / static_cast<float>(samples);
-    return start + static_cast<float>(p) * bin + within;
-  }
-
   int64_t pixels;
   float limit;  // positions from -1 to `limit` lie on pixels
-  float start, size, bin;
-  int64_t samples;  // samples of a bin
 };
 
 // The axes of a RoI. A RoI with a negative or NaN size has no samples.
@@ -84,25 +77,6 @@ struct SampleRange {
     }
     return low;
   }
-};
-
-// The two pixels from which a position in [-1, pixels] is interpolated, and their weights.
-struct Interpolation {
-  Interpolation(float position, int64_t pixels) {
-    const float inside = position <= 0 ? 0 : position;
-    low = static_cast<int64_t>(inside);
-    if (low >= pixels - 1) {
-      low = high = pixels - 1;
-      of_high = 0;
-    } else {
-      high = low + 1;
-      of_high = inside - static_cast<float>(low);
-    }
-    of_low = 1 - of_high;
-  }
-
-  int64_t low, high;
-  float of_low, of_high;
 };
 
 }  // namespace mluop::roi_align

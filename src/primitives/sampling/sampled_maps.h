@@ -1,0 +1,107 @@
+// Sums of samples of maps [B, H, W, C], and the gradients of the maps: what operators share whose outputs are sums
+// or means of interpolated samples. An operator states where its samples lie, as a function that adds the taps of an
+// output to a TapSink; taps are consumed 64 at a time, so that memory does not grow with their number.
+//
+//   output[group, bin, c] = (the sum of the taps of the bin, in order) / divisors[group]
+//   grad_maps[image, pixel, c] += grads[group, bin, c] weight / divisors[group], for the taps in order of group, bin,
+//   tap, pixel: an element has one owner, and its sum has the same bits at any number of threads. A tap with a
+//   weight of NaN is skipped.
+//
+// The sum of a tap is ((w0 v0 + w1 v1) + w2 v2) + w3 v3. Sums are fp32 and start at +0; results are rounded once.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "mlu_op.h"
+#include "primitives/sampling/bilinear.h"
+#include "team/context.h"
+
+namespace mluop {
+
+// Receives the taps of an output.
+class TapSink {
+ public:
+  static constexpr int64_t kCapacity = 64;
+  using Consume = void (*)(void* state, const Tap* taps, int64_t count);
+
+  // taps: [kCapacity]
+  TapSink(int64_t rows, int64_t columns, Tap* taps, Consume consume, void* state, bool keeps_empty = false)
+      : height(rows), width(columns), taps_(taps), consume_(consume), state_(state), keeps_empty_(keeps_empty) {}
+
+  // Adds the sample at (y, x). Samples outside have no pixels: they are left out of sums, and are 0 in a maximum.
+  void add_sample(float y, float x) { add(clamped_tap(y, x, height, width)); }
+  void add_zero_padded_sample(float y, float x) { add(zero_padded_tap(y, x, height, width)); }
+  void add(const Tap& tap) {
+    if (tap.count == 0 && !keeps_empty_) return;
+    taps_[count_++] = tap;
+    if (count_ == kCapacity) flush();
+  }
+
+  void flush() {
+    if (count_ > 0) consume_(state_, taps_, count_);
+    count_ = 0;
+  }
+
+  const int64_t height, width;  // of the map
+
+ private:
+  Tap* taps_;
+  int64_t count_ = 0;
+  Consume consume_;
+  void* state_;
+  bool keeps_empty_;
+};
+
+// What an operator samples. H W is less than 2^31.
+struct SampledMaps {
+  int64_t pixels() const { return H * W; }
+  int64_t outputs() const { return groups * bins; }
+
+  int64_t B, H, W, C;
+  int64_t groups, bins;   // outputs are [groups, bins, C]; the outputs of a group sample one image
+  mluOpDataType_t dtype;  // of maps and outputs
+  const int32_t* images;  // [groups], in [0, B)
+  const float* divisors;  // [groups], not 0; null: 1
+  // Adds the taps of an output. Called from several threads, and more than once for an output.
+  void (*add_taps)(const void* operands, int64_t group, int64_t bin, TapSink& to);
+  const void* operands;
+  // In the gradient: divides grads before the product with the weight, not the product.
+  bool divides_first = false;
+  // Replaces channels [0, count) of a sum, or of a gradient, by a function of them: to = mix(from). Channels are
+  // mixed within groups of `mixed` consecutive channels. Null: none.
+  void (*mix)(const void* operands, int64_t group, int64_t count, const float* from, float* to) = nullptr;
+  int64_t mixed = 1;
+  // Of gather_maxima(): maps have `blocks` times C channels, and a bin reads the C channels from (bin % blocks) C on.
+  int64_t blocks = 1;
+};
+
+// Writes outputs. Reserve the NRAM first (Context::reserve). Throws Failure with ALLOC_FAILED if no tile fits NRAM.
+void gather_samples(Context& context, const SampledMaps& args, const void* maps, void* outputs);
+
+// Writes the greatest tap of each output, and its number among the taps of the output. The first tap is compared with
+// the following ones in order, and replaced if one is greater: the first of equal maxima wins, and a NaN is neither
+// selected nor, if it is the first, replaced. Divisors and mixes do not apply. An output needs at least one tap.
+void gather_maxima(Context& context, const SampledMaps& args, const void* maps, void* outputs, int32_t* numbers);
+
+// How the gradients are divided: a work item is (image, range of channels, band of rows).
+struct ScatterPlan {
+  ScatterPlan(const Context& context, const SampledMaps& args);
+
+  int64_t channels;  // of a range
+  int64_t rows;      // of a band
+  int task_dim;
+};
+
+// Memory of 16-bit gradients.
+struct ScatterSums {
+  ScatterSums(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);
+
+  float* sums;  // [task_dim, rows, W, channels]
+};
+
+// Writes grad_maps.
+void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan, const ScatterSums& sums,
+                     const void* grads, void* grad_maps);
+
+}  // namespace mluop
