@@ -118,8 +118,8 @@ struct RotatedGrid {
   Range rows_on_map(int64_t p, int64_t H, int64_t W) const {
     const double y[] = {-1 - double{cy}, static_cast<double>(H) - double{cy}};
     const double x[] = {-1 - double{cx}, static_cast<double>(W) - double{cx}};
-    const auto [low_y, high_y] = std::minmax(y[0] * cos, y[1] * cos);
-    const auto [low_x, high_x] = std::minmax(x[0] * sin, x[1] * sin);
+    const auto [low_y, high_y] = std::minmax({y[0] * cos, y[1] * cos});
+    const auto [low_x, high_x] = std::minmax({x[0] * sin, x[1] * sin});
     return v.samples_between(p, low_y + low_x - slack(), high_y + high_x + slack());
   }
 
@@ -133,7 +133,7 @@ struct RotatedGrid {
         if (below > 0 || above < 0) high = low - 1;
         return;
       }
-      const auto [first, last] = std::minmax(below / slope, above / slope);
+      const auto [first, last] = std::minmax({below / slope, above / slope});
       low = std::max(low, first);
       high = std::min(high, last);
     };
