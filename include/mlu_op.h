@@ -1081,6 +1081,223 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     const float spatial_scale, const int sampling_ratio, const bool aligned, const int pool_mode,
     const mluOpTensorDescriptor_t grads_image_desc, void* grads_image);
 
+/* RoI align of rotated RoIs, forward: pools interpolated samples of an image in each bin of each RoI. Its gradient
+ * is mluOpRoiAlignRotatedBackward.
+ *
+ *   A RoI is rois[r] = (image, cx, cy, w, h, theta), theta in radians. In fp32:
+ *     center: (cy spatial_scale - offset, cx spatial_scale - offset); offset = 0.5 if aligned, else 0
+ *     size: h spatial_scale, w spatial_scale; at least 1 each, unless aligned
+ *     theta is negated if clockwise; cos, sin are rounded once from double
+ *   Along v, the height, and likewise along u, the width, bin = size / pooled_height; n = sample_ratio if positive,
+ *   else bin rounded up, at most 2^24: the samples of a bin. Sample i of bin p is at
+ *     v(p,i) = -size / 2 + p bin + (i + 0.5) bin / n
+ *   and sample (v, u) of the RoI is at
+ *     y = v cos - u sin + center y, x = v sin + u cos + center x
+ *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H]
+ *   or x is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   output[r,p,q,c] = the sum of the samples of bin (p, q), row by row, divided by their number
+ *
+ * | tensor   | shape                               | dtype                   | layout |
+ * |----------|-------------------------------------|-------------------------|--------|
+ * | features | [B, H, W, C]                        | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois     | [R, 6]                              | as features             | any    |
+ * | output   | [R, pooled_height, pooled_width, C] | as features             | NHWC   |
+ *
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `features`. The y axis
+ *   points down: a positive theta turns counter-clockwise on the image, or clockwise if `clockwise`. MLU-OPS and this
+ *   function pass sample_ratio before spatial_scale; mmcv passes spatial_scale first.
+ * Outputs: the call writes every element; the caller need not initialize them. Without sample_ratio, a size that
+ *   is 0, negative or not finite has no samples: output is 0. With it, a negative size mirrors the samples. A
+ *   sample with a NaN coordinate is NaN. If R or C is 0, which MLU-OPS rejects, the data may be null.
+ * Determinism: a sample is ((w1 a + w2 b) + w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom
+ *   left c and bottom right d; each weight is the rounded product of the weights along y and x. Sums are fp32 in the
+ *   order of samples: the same bits at every thread count and on every instruction set. HALF and BFLOAT16, rois
+ *   included, are computed in fp32 and rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 90 bytes a RoI.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pooled_height or pooled_width is not positive; sample_ratio is negative; spatial_scale is
+ *                  negative or NaN; the image of a RoI does not exist; features has no pixels although R and C are
+ *                  positive
+ *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32; sample_ratio exceeds 64
+ *
+ * Definition: MLU-OPS header, mluOpRoiAlignRotatedForward; mmcv roi_align_rotated; FOTS, arXiv:1801.01671. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignRotatedForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const int pooled_height, const int pooled_width,
+    const int sample_ratio, const float spatial_scale, const bool aligned, const bool clockwise,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* RoI align of rotated RoIs, backward: the gradient of mluOpRoiAlignRotatedForward for features.
+ *
+ *   bottom_grad = the sum over the samples of all bins of (top_grad[r,p,q,c] times the weights with which they are
+ *     interpolated), divided by the number of samples of the bin
+ *
+ * | tensor      | shape                               | dtype                   | layout |
+ * |-------------|-------------------------------------|-------------------------|--------|
+ * | top_grad    | [R, pooled_height, pooled_width, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois        | [R, 6]                              | as top_grad             | any    |
+ * | bottom_grad | [B, H, W, C]                        | as top_grad             | NHWC   |
+ *
+ * Outputs: the call writes every element, 0 where no sample is; the caller need not initialize them. A sample with a
+ *   NaN coordinate adds nothing. R may be 0, which MLU-OPS rejects. (The example of the header of MLU-OPS, four
+ *   gradients of 0.25, is wrong: they are 0.765625, 0.109375, 0.109375 and 0.015625.)
+ * Determinism: sums are fp32 and start at +0, in the order of RoIs, bins, samples, pixels: the same bits at every
+ *   thread count and on every instruction set; mmcv's kernel for CPUs adds in the same order. HALF and BFLOAT16 are
+ *   computed in fp32 and rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 90 bytes a RoI and, for HALF and BFLOAT16, 4 bytes for each element
+ *   of the gradient of one image or more.
+ *
+ * Returns, in addition to the statuses of every operator: as mluOpRoiAlignRotatedForward.
+ *
+ * Definition: MLU-OPS header, mluOpRoiAlignRotatedBackward; mmcv roi_align_rotated. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignRotatedBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t top_grad_desc, const void* top_grad,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const int pooled_height, const int pooled_width,
+    const int sample_ratio, const float spatial_scale, const bool aligned, const bool clockwise,
+    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
+
+/* Rotated feature align, forward (R3Det): adds to each pixel interpolated samples at the box of the pixel. Its
+ * gradient is mluOpRotatedFeatureAlignBackward.
+ *
+ *   The box of a pixel is bboxes[b,i,j] = (y, x, w, h, angle), angle in radians. In fp32, with s = spatial_scale:
+ *     center: (y s, x s); (wy, wx) = (sin angle, cos angle) w s / 2; (hy, hx) = (cos angle, -sin angle) h s / 2
+ *     points 1: the center
+ *     points 5: the center, then center + w + h, center - w + h, center - w - h, center + w - h
+ *   The value of a sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or x
+ *   is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   output[b,i,j,c] = input[b,i,j,c] + the samples, in this order
+ *
+ * | tensor | shape        | dtype                   | layout |
+ * |--------|--------------|-------------------------|--------|
+ * | input  | [B, H, W, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | bboxes | [B, H, W, 5] | as input                | any    |
+ * | output | [B, H, W, C] | as input                | NHWC   |
+ *
+ * Units: bboxes are in pixels of the network's input; spatial_scale converts them to pixels of `input`. The first
+ *   field is the position along y, in this function as in the code of MLU-OPS and mmcv; mmrotate passes x first, so
+ *   that its samples are transposed. (The formulas in the document of MLU-OPS exchange sine and cosine.)
+ * Outputs: the call writes every element; the caller need not initialize them. A sample with a NaN coordinate is
+ *   NaN. Tensors may be empty, which MLU-OPS rejects.
+ * Determinism: a sample is ((w1 a + w2 b) + w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom
+ *   left c and bottom right d; each weight is the rounded product of the weights along y and x. Sums are fp32 in the
+ *   order above: the same bits at every thread count and on every instruction set. HALF and BFLOAT16, bboxes
+ *   included, are computed in fp32 and rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      spatial_scale is not positive; points is neither 1 nor 5
+ *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32
+ *
+ * Definition: MLU-OPS header, mluOpRotatedFeatureAlignForward; mmcv rotated_feature_align; R3Det,
+ *   arXiv:1908.05612. */
+mluOpStatus_t MLUOP_WIN_API mluOpRotatedFeatureAlignForward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t bboxes_desc, const void* bboxes, const float spatial_scale, const int points,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Rotated feature align, backward: the gradient of mluOpRotatedFeatureAlignForward for input.
+ *
+ *   bottom_input = top_output, plus the sum over the samples of all pixels of top_output[b,i,j,c] times the weights
+ *     with which they are interpolated
+ *
+ * | tensor       | shape        | dtype                   | layout |
+ * |--------------|--------------|-------------------------|--------|
+ * | top_output   | [B, H, W, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | bboxes       | [B, H, W, 5] | as top_output           | any    |
+ * | bottom_input | [B, H, W, C] | as top_output           | NHWC   |
+ *
+ * Outputs: the call writes every element; the caller need not initialize them. A sample with a NaN coordinate adds
+ *   nothing.
+ * Determinism: sums are fp32 and start at +0, in the order of the pixels of top_output, each with its own gradient
+ *   first, then its samples: the same bits at every thread count and on every instruction set. (The CPU code of
+ *   MLU-OPS's tests adds the own gradient last.) HALF and BFLOAT16 are computed in fp32 and rounded once, to
+ *   nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. For HALF and BFLOAT16, the handle keeps 4 bytes for each element of the gradient of one
+ *   image or more.
+ *
+ * Returns, in addition to the statuses of every operator: as mluOpRotatedFeatureAlignForward.
+ *
+ * Definition: MLU-OPS header, mluOpRotatedFeatureAlignBackward; mmcv rotated_feature_align. */
+mluOpStatus_t MLUOP_WIN_API mluOpRotatedFeatureAlignBackward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t top_output_desc, const void* top_output,
+    const mluOpTensorDescriptor_t bboxes_desc, const void* bboxes, const float spatial_scale, const int points,
+    const mluOpTensorDescriptor_t bottom_input_desc, void* bottom_input);
+
+/* Border align, forward (BorderDet): the maximum of interpolated samples along each border of each box. Its gradient
+ * is mluOpBorderAlignBackward.
+ *
+ *   A box is boxes[b,k] = (x1, y1, x2, y2), in pixels of `input`, with w = x2 - x1, h = y2 - y1, in fp32. Its borders
+ *   0 to 3 are top and left, from (x1, y1), and bottom and right, from (x2, y2), in steps of (w / pool_size, 0),
+ *   (0, h / pool_size), (-w / pool_size, 0) and (0, -h / pool_size). A border has pool_size + 1 samples; the position
+ *   of a sample is the one before plus the step, rounded.
+ *   The value of a sample of border m is interpolated from channel m C + c of the four pixels around it; it is 0 if
+ *   y is not in [-1, H] or x is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   output[b,k,m,c] = the greatest sample; argmax_idx[b,k,m,c] = the number of the first greatest sample
+ *
+ * | tensor     | shape          | dtype                   | layout |
+ * |------------|----------------|-------------------------|--------|
+ * | input      | [B, H, W, 4 C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | boxes      | [B, K, 4]      | as input                | any    |
+ * | output     | [B, K, 4, C]   | as input                | NHWC   |
+ * | argmax_idx | [B, K, 4, C]   | INT32                   | NHWC   |
+ *
+ * K is any number; MLU-OPS requires H W. Tensors may be empty, which MLU-OPS rejects.
+ * Outputs: the call writes every element; the caller need not initialize them. A NaN is not selected, unless it is
+ *   sample 0, which it then stays. A sample with a NaN coordinate is NaN.
+ * Determinism: exact: the same bits at every thread count and on every instruction set. A sample is ((w1 a + w2 b) +
+ *   w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom left c and bottom right d; each weight is
+ *   the rounded product of the weights along y and x. HALF and BFLOAT16 are computed in fp32 and rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pool_size is not positive; the last dimension of input is not a multiple of 4; input has no pixels
+ *                  although output has elements
+ *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32
+ *
+ * Definition: MLU-OPS header, mluOpBorderAlignForward; mmcv border_align; BorderDet, arXiv:2007.11056. */
+mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
+                                                    const void* input, const mluOpTensorDescriptor_t boxes_desc,
+                                                    const void* boxes, const int32_t pool_size,
+                                                    const mluOpTensorDescriptor_t output_desc, void* output,
+                                                    const mluOpTensorDescriptor_t argmax_idx_desc,
+                                                    void* argmax_idx);
+
+/* Border align, backward: the gradient of mluOpBorderAlignForward for input.
+ *
+ *   grad_input = the sum over the elements of grad_output, each times the weights with which sample argmax_idx of its
+ *     border is interpolated. The position of sample n is the start of the border plus n steps: rounded once, unlike
+ *     the sum of steps of mluOpBorderAlignForward, from which it may differ in the last bits.
+ *
+ * | tensor      | shape          | dtype                   | layout |
+ * |-------------|----------------|-------------------------|--------|
+ * | grad_output | [B, K, 4, C]   | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | boxes       | [B, K, 4]      | as grad_output          | any    |
+ * | argmax_idx  | [B, K, 4, C]   | INT32                   | NHWC   |
+ * | grad_input  | [B, H, W, 4 C] | as grad_output          | NHWC   |
+ *
+ * Outputs: the call writes every element; the caller need not initialize them. A number of argmax_idx outside
+ *   [0, pool_size], and a sample outside the image or with a NaN coordinate, add nothing.
+ * Determinism: sums are fp32 and start at +0, in the order of boxes and borders: the same bits at every thread count
+ *   and on every instruction set. HALF and BFLOAT16 are computed in fp32 and rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. For HALF and BFLOAT16, the handle keeps 256 H W bytes for each task.
+ *
+ * Returns, in addition to the statuses of every operator: as mluOpBorderAlignForward, with grad_input in place of
+ *   input.
+ *
+ * Definition: MLU-OPS header, mluOpBorderAlignBackward; mmcv border_align. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpBorderAlignBackward(mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,
+                         const void* grad_output, const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                         const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx,
+                         const int32_t pool_size, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
 /* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
  * sum of samples of the values of several levels. mluOpMsDeformAttnBackward computes its gradients.
  *

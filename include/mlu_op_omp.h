@@ -957,6 +957,72 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
     const mluOpTensorDescriptor_t grad_centers_desc, void* grad_centers,
     const mluOpTensorDescriptor_t grad_scores_desc, void* grad_scores);
 
+/* RoI align of rotated RoIs with orientations, forward (ReDet): pools each channel as mluOpRoiAlignRotatedForward
+ * with aligned = false does, then shifts the orientations of each group of channels by the angle of the RoI. Its
+ * gradient is mluOpOmpRiroiAlignRotatedBackward.
+ *
+ *   pooled[r,p,q,c] = the mean of the samples of mluOpRoiAlignRotatedForward, with sample_ratio = num_samples
+ *   With n = num_orientations, channel g n + o is orientation o of group g. t = theta n / (2 pi), in double;
+ *   i = floor(t), l = t - i, rounded to fp32; a = (o - i) mod n, in [0, n); b = (a + 1) mod n
+ *   output[r,p,q,g n + o] = (1 - l) pooled[r,p,q,g n + a] + l pooled[r,p,q,g n + b]
+ *
+ * | tensor   | shape                               | dtype                   | layout |
+ * |----------|-------------------------------------|-------------------------|--------|
+ * | features | [B, H, W, C]                        | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois     | [R, 6]                              | as features             | any    |
+ * | output   | [R, pooled_height, pooled_width, C] | as features             | NHWC   |
+ *
+ * A RoI is (image, cx, cy, w, h, theta). `clockwise` negates theta of the samples, not of the orientations. The
+ *   kernel of mmcv reads outside its tensor for theta below -2 pi; this function does not.
+ * Outputs: the call writes every element; the caller need not initialize them. If R or C is 0, the data may be null.
+ *   With an infinite or NaN theta, i is 0.
+ * Determinism: sums are fp32 in the order of samples: the same bits at every thread count and on every instruction
+ *   set. HALF and BFLOAT16, rois included, are computed in fp32 and rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 90 bytes a RoI.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pooled_height, pooled_width or num_orientations is not positive; num_samples is negative;
+ *                  spatial_scale is negative or NaN; C is not a multiple of num_orientations; the image of a RoI does
+ *                  not exist; features has no pixels although R and C are positive
+ *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32; num_samples exceeds 64
+ *
+ * Definition: mmcv riroi_align_rotated; ReDet, arXiv:2103.07733. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpRiroiAlignRotatedForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int num_samples, const int num_orientations, const bool clockwise,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* RoI align of rotated RoIs with orientations, backward: the gradient of mluOpOmpRiroiAlignRotatedForward for
+ * features.
+ *
+ *   mixed[r,p,q,g n + a] = the sum over the orientations o that read a, of their weight times top_grad[r,p,q,g n + o]
+ *   bottom_grad = the result of mluOpRoiAlignRotatedBackward for the gradient `mixed`
+ *
+ * | tensor      | shape                               | dtype                   | layout |
+ * |-------------|-------------------------------------|-------------------------|--------|
+ * | top_grad    | [R, pooled_height, pooled_width, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois        | [R, 6]                              | as top_grad             | any    |
+ * | bottom_grad | [B, H, W, C]                        | as top_grad             | NHWC   |
+ *
+ * Outputs: the call writes every element, 0 where no sample is; the caller need not initialize them. R may be 0. A
+ *   sample with a NaN coordinate adds nothing.
+ * Determinism: `mixed` is fp32; sums are fp32 and start at +0, in the order of RoIs, bins, samples, pixels: the same
+ *   bits at every thread count and on every instruction set. HALF and BFLOAT16 are rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 90 bytes a RoI and, for HALF and BFLOAT16, 4 bytes for each element
+ *   of the gradient of one image or more.
+ *
+ * Returns, in addition to the statuses of every operator: as mluOpOmpRiroiAlignRotatedForward.
+ *
+ * Definition: mmcv riroi_align_rotated; ReDet, arXiv:2103.07733. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpRiroiAlignRotatedBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t top_grad_desc, const void* top_grad,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const int pooled_height, const int pooled_width,
+    const float spatial_scale, const int num_samples, const int num_orientations, const bool clockwise,
+    const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
+
 /* Indice max pooling forward (SECOND): max pooling of a sparse tensor by its index pairs.
  *
  *   features_out[o,c] = max(0, features[i,c] over the pairs (i, o)): the maximum starts at 0, as in mmcv and

@@ -128,6 +128,11 @@ def _bins(method, output_size=(), grad_output=None, **_):
     return {"aligned_height": height, "aligned_width": width, "pool_mode": mode}
 
 
+def _rotated_bins(output_size=(), grad_output=None, **_):
+    height, width = output_size or grad_output.shape[2:]
+    return {"pooled_height": height, "pooled_width": width}
+
+
 def _pool_method(method, **_):
     return {"pool_method": ("max", "mean").index(method)}
 
@@ -178,6 +183,18 @@ MMCV = {
     "psamask_backward": Row("psamask_backward", "grad_output 0", _mask),
     "roi_align": Row("roi_align_forward", "input rois 0 1 2", _bins),
     "roi_align_backward": Row("roi_align_backward", "grad_output rois argmax_y argmax_x +0", _bins),
+    "border_align": Row("border_align_forward", "input boxes 0 1"),
+    "border_align_backward": Row("border_align_backward", "grad_output boxes argmax_idx +0"),
+    "riroi_align_rotated": Row("riroi_align_rotated_forward", "input rois 0", _rotated_bins),
+    "riroi_align_rotated_backward": Row(
+        "riroi_align_rotated_backward", "grad_output rois +0", _rotated_bins
+    ),
+    "roi_align_rotated": Row("roi_align_rotated_forward", "input rois 0", _rotated_bins),
+    "roi_align_rotated_backward": Row(
+        "roi_align_rotated_backward", "grad_output rois +0", _rotated_bins
+    ),
+    "rotated_feature_align": Row("rotated_feature_align_forward", "input boxes 0"),
+    "rotated_feature_align_backward": Row("rotated_feature_align_backward", "grad_output boxes +0"),
     "roiaware_pool3d": Row("roiaware_pool3d_forward", "rois pts pts_feature 1 2 0", _pool_method),
     "roiaware_pool3d_backward": Row(
         "roiaware_pool3d_backward", "pts_idx_of_voxels argmax grad_out +0", _pool_method

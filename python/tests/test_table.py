@@ -27,7 +27,7 @@ REFUSED = (mluop_omp.MluOpError, TypeError)
 NAMES_AN_ARGUMENT = re.compile(r"^(\[\w+\] )?[\w.]+(\[[-\w:, ]*\]| dim \d)* (is|has)\b.*")
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 8e-3}
 # These compute in the element type of the arguments. Others copy, or compute in float64.
-ROUNDED = {"boxes_overlap_bev", "knn", "roi_align", "soft_nms", "three_nn"}
+ROUNDED = {"border_align", "boxes_overlap_bev", "knn", "roi_align", "soft_nms", "three_nn"}
 Arguments = tuple[Any, ...]
 
 

@@ -18,6 +18,7 @@ from mluop_omp._operators.masked_conv import *
 from mluop_omp._operators.neighbors import *
 from mluop_omp._operators.roi_pools import *
 from mluop_omp._operators.rois import *
+from mluop_omp._operators.rotated_rois import *
 from mluop_omp._operators.sampling import *
 from mluop_omp._operators.sparse_conv import *
 from mluop_omp._operators.sparse_pool import *

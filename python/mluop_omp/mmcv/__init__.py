@@ -5,7 +5,8 @@
 
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
 mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup, ThreeInterpolate,
-BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, MultiScaleDeformableAttention,
+BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, RoIAlignRotated, RiRoIAlignRotated,
+BorderAlign, MultiScaleDeformableAttention,
 SigmoidFocalLoss, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
 ModulatedDeformConv2d, ModulatedDeformConv2dPack, MaskedConv2d, the sparse convolutions
 SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d
@@ -13,10 +14,10 @@ and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d,
 furthest_point_sample, furthest_point_sample_with_dist, gather_points, grouping_operation and
 ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, points_in_boxes_part,
 points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d,
-nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works with mmcv-lite, which has
-no kernels. A full mmcv keeps its kernels for all other functions and devices, and for float64 in
-deformable convolutions, RoI align and nms_rotated. Transposed sparse convolutions have no kernel
-here.
+nms3d_normal, rotated_feature_align, box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works
+with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions and
+devices, and for float64 in deformable convolutions, RoI align, rotated feature align and
+nms_rotated. Transposed sparse convolutions have no kernel here.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ from mluop_omp.mmcv import (
     _ops,
     _points,
     _rois,
+    _rotated_rois,
 )
 
 __all__ = ["FUNCTIONS", "install", "rows_of_three"]
 
 _MODULE = "mmcv._ext"
-_MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois)
+_MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois, _rotated_rois)
 # What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
 # the modules.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -66,6 +68,10 @@ _CPU_KERNELS = {
     "points_in_boxes_cpu_forward": _dispatch.SINGLE_AND_DOUBLE,
     "roi_align_backward": _dispatch.SINGLE,
     "roi_align_forward": _dispatch.SINGLE,
+    "roi_align_rotated_backward": _dispatch.SINGLE,
+    "roi_align_rotated_forward": _dispatch.SINGLE,
+    "rotated_feature_align_backward": _dispatch.SINGLE,
+    "rotated_feature_align_forward": _dispatch.SINGLE,
     "softnms": _dispatch.SINGLE_AND_DOUBLE,
 }
 

@@ -72,7 +72,7 @@ struct SampledMaps {
   // mixed within groups of `mixed` consecutive channels. Null: none.
   void (*mix)(const void* operands, int64_t group, int64_t count, const float* from, float* to) = nullptr;
   int64_t mixed = 1;
-  // Of gather_maxima(): maps have `blocks` times C channels, and a bin reads the C channels from (bin % blocks) C on.
+  // For gather_maxima(): maps have `blocks` times C channels; a bin reads the C channels from (bin % blocks) C on.
   int64_t blocks = 1;
 };
 

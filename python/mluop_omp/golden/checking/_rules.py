@@ -173,6 +173,14 @@ def mmcv_rules() -> list[Rule]:
             # A pixel is in two bins along each axis of each RoI.
             terms=lambda call: max(4 * len(call.given["rois"]), 1),
         ),
+        rule("roi_align_rotated_forward", close, "output", "roi channel row column"),
+        rule("roi_align_rotated_backward", close, "grad_input", _PIXELS),
+        rule("riroi_align_rotated_forward", close, "output", "roi channel row column"),
+        rule("riroi_align_rotated_backward", close, "bottom_grad", _PIXELS),
+        rule("rotated_feature_align_forward", close, "output", _PIXELS),
+        rule("rotated_feature_align_backward", close, "bottom_grad", _PIXELS),
+        rule("border_align_forward", close, "output argmax_idx", "image channel box border"),
+        rule("border_align_backward", close, "grad_input", _PIXELS),
         rule(
             "roiaware_pool3d_forward",
             close,
