@@ -179,10 +179,9 @@ def riroi_align_rotated(
     """Pools as `roi_align_rotated`, and shifts orientations by the angle of the RoI (ReDet).
 
     Positions are not aligned. Channel g * num_orientations + o is orientation o of group g. It is
-    interpolated from
-    orientations o - i and o - i + 1, modulo num_orientations, where i + l = angle *
-    num_orientations / (2 pi), with the weights 1 - l and l. The output has a derivative with
-    respect to input; the derivative for rois is 0.
+    interpolated from orientations o - i and o - i + 1, modulo num_orientations, where i + l =
+    angle * num_orientations / (2 pi), with the weights 1 - l and l. The output has a derivative
+    with respect to input; the derivative for rois is 0.
 
     Args:
         input: float16, bfloat16, float32 or float64 [B, C, H, W]; C is a multiple of
