@@ -69,6 +69,7 @@ void for_each_weight(const Arguments& a, const Operand& maps, const Operand& bin
                           const int64_t group = c / orientations * orientations;
                           const int64_t first = (c - group + 2 * orientations - shift) % orientations;
                           visit(at + group + first, bin * C + c, weight * (1 - of_next) / count);
+                          if (!kOriented) continue;
                           visit(at + group + (first + 1) % orientations, bin * C + c, weight * of_next / count);
                         }
                       });
