@@ -194,6 +194,14 @@ typedef enum {
   MLUOP_LOSS_REDUCTION_MEAN = 2
 } mluOpLossReduction_t;
 
+/* What a pooling computes. This backend implements MAX. */
+typedef enum {
+  MLUOP_POOLING_MAX = 0,
+  MLUOP_POOLING_AVERAGE_COUNT_INCLUDE_PADDING = 1,
+  MLUOP_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING = 2,
+  MLUOP_POOLING_FIXED = 3
+} mluOpPoolingMode_t;
+
 /* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
  * queue. */
 typedef struct mluOpContext* mluOpHandle_t;
@@ -1297,6 +1305,155 @@ mluOpBorderAlignBackward(mluOpHandle_t handle, const mluOpTensorDescriptor_t gra
                          const void* grad_output, const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
                          const mluOpTensorDescriptor_t argmax_idx_desc, const void* argmax_idx,
                          const int32_t pool_size, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
+/* RoI pooling, forward (Fast R-CNN): the maximum of the pixels in each bin of each RoI. mluOpOmpRoiPoolForward has
+ * the bins of mmcv. Its gradient is mluOpRoiPoolingBackward.
+ *
+ *   A RoI is rois[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
+ *     first = y1 spatial_scale, last = y2 spatial_scale, each rounded to an integer, halves away from 0
+ *     size = last - first + 1, at least 1; bin = size / PH
+ *     bin p has the pixels from floor(p bin) + first to ceil((p + 1) bin) + first - 1 that are in the image
+ *   output[r,p,q,c] = the greatest pixel of bin (p, q); argmax[r,p,q,c] = y W + x of the first one, by rows
+ *
+ * | tensor | shape          | dtype                   | layout        |
+ * |--------|----------------|-------------------------|---------------|
+ * | input  | [B, H, W, C]   | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
+ * | rois   | [R, 5]         | as input                | any           |
+ * | output | [R, PH, PW, C] | as input                | as input      |
+ * | argmax | [R, PH, PW, C] | INT32                   | as input      |
+ *
+ * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, PH, PW]. argmax has no descriptor;
+ *   it is never null.
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`.
+ * Outputs: the call writes every element; the caller need not initialize them. A bin without pixels, and each bin
+ *   of a RoI with an infinite or NaN corner, is 0, argmax -1. The maximum never selects NaN; if no pixel exceeds
+ *   the lowest fp32 number, output is that number, rounded, argmax -1.
+ *   If output has no elements, the data may be null.
+ * Determinism: the result is exact: the same at every thread count and on every instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps, for each RoI, 8 bytes and 16 for each row and column of bins; in NCHW
+ *   also, for each task, 16 channels of an image.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      the image of a RoI does not exist
+ *   NOT_SUPPORTED  pooling_mode is not MLUOP_POOLING_MAX; H W is 2^31 or more
+ *
+ * Definition: MLU-OPS header, mluOpRoiPoolingForward; torchvision roi_pool; Fast R-CNN, arXiv:1504.08083. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiPoolingForward(mluOpHandle_t handle, mluOpPoolingMode_t pooling_mode,
+                                                   const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                   const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                                   float spatial_scale, const mluOpTensorDescriptor_t output_desc,
+                                                   void* output, int* argmax);
+
+/* RoI pooling, backward (Fast R-CNN): the gradient of mluOpRoiPoolingForward and mluOpOmpRoiPoolForward for input.
+ *
+ *   grads_image[b,y,x,c] = sum of grads[r,p,q,c] over the RoIs r of image b and the bins with argmax[r,p,q,c] =
+ *     y W + x
+ *
+ * | tensor      | shape          | dtype                   | layout        |
+ * |-------------|----------------|-------------------------|---------------|
+ * | grads       | [R, PH, PW, C] | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
+ * | rois        | [R, 5]         | as grads                | any           |
+ * | argmax      | [R, PH, PW, C] | INT32                   | as grads      |
+ * | grads_image | [B, H, W, C]   | as grads                | as grads      |
+ *
+ * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
+ * Units: of rois, only the image is read; spatial_scale has no effect. A gradient whose argmax is outside [0, H W)
+ *   is not used.
+ * Outputs: the call writes every element of grads_image, zeros for pixels that are no maximum; the caller need not
+ *   initialize it. NaN and infinity propagate through the additions.
+ * Determinism: sums are in fp32, in the order of RoIs, then bins: the same bits at every thread count and on every
+ *   instruction set; for HALF and BFLOAT16 they are rounded once, at the end.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 8 bytes for each RoI; for HALF and BFLOAT16 also, for each task, 4 bytes
+ *   for each pixel of an image and 16 channels (NCHW: 1 channel).
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpRoiPoolingForward returns.
+ *
+ * Definition: MLU-OPS header, mluOpRoiPoolingBackward; mmcv roi_pool. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiPoolingBackward(mluOpHandle_t handle, mluOpPoolingMode_t pooling_mode,
+                                                    const mluOpTensorDescriptor_t grads_desc, const void* grads,
+                                                    const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                                    const mluOpTensorDescriptor_t argmax_desc, const int* argmax,
+                                                    const float spatial_scale,
+                                                    const mluOpTensorDescriptor_t grads_image_desc,
+                                                    void* grads_image);
+
+/* Position-sensitive RoI pooling, forward (R-FCN): each bin of each RoI has channels of its own, whose mean over the
+ * bin it returns. Its gradient is mluOpPsRoiPoolBackward.
+ *
+ *   A RoI is rois[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32, with P =
+ *   pooled_height = pooled_width = group_size:
+ *     start = round(y1) spatial_scale, end = (round(y2) + 1) spatial_scale, halves rounded away from 0
+ *     bin = max(end - start, 0.1) / P
+ *     bin i has the pixels from floor(i bin + start) to ceil((i + 1) bin + start) - 1 that are in the image
+ *   mapping_channel[r,i,j,k] = k P^2 + i P + j
+ *   output[r,i,j,k] = the mean of this channel of input over the pixels of bin (i, j)
+ *
+ * | tensor          | shape                      | dtype                   | layout |
+ * |-----------------|----------------------------|-------------------------|--------|
+ * | input           | [B, H, W, P^2 output_dim]  | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois            | [R, 5]                     | as input                | any    |
+ * | output          | [R, P, P, output_dim]      | as input                | NHWC   |
+ * | mapping_channel | [R, P, P, output_dim]      | INT32                   | NHWC   |
+ *
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`. The document of
+ *   MLU-OPS lists y before x; its code reads x first.
+ * Outputs: the call writes every element; the caller need not initialize them. A bin without pixels, and each bin
+ *   of a RoI with an infinite or NaN corner, is 0. HALF and BFLOAT16, R = 0 and an empty input are an extension:
+ *   MLU-OPS has FLOAT and at least one RoI, and leaves the outputs unchanged if input is empty.
+ *   If output has no elements, the data may be null.
+ * Determinism: sums are in fp32, by rows, divided by the number of pixels: the same bits at every thread count and
+ *   on every instruction set. HALF and BFLOAT16 are rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps input in fp32, and for each RoI 8 bytes and 16 for each row and column of
+ *   bins.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pooled_height, pooled_width and group_size differ or are below 1; output_dim is below 1;
+ *                  spatial_scale is not positive; the image of a RoI does not exist
+ *   NOT_SUPPORTED  the number of channels is 2^31 or more
+ *
+ * Definition: MLU-OPS header, mluOpPsRoiPoolForward; R-FCN, arXiv:1605.06409. */
+mluOpStatus_t MLUOP_WIN_API mluOpPsRoiPoolForward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width, const float spatial_scale,
+    const int group_size, const int output_dim, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t output_desc,
+    void* output, const mluOpTensorDescriptor_t mapping_channel_desc, void* mapping_channel);
+
+/* Position-sensitive RoI pooling, backward (R-FCN): the gradient of mluOpPsRoiPoolForward for input.
+ *
+ *   With the letters of mluOpPsRoiPoolForward:
+ *   bottom_grad[b,y,x,c] = the sum, over the RoIs of image b and their bins with pixel (y, x), of top_grad[r,i,j,k]
+ *     divided by the number of pixels of the bin, for the k with mapping_channel[r,i,j,k] = c
+ *
+ * | tensor          | shape                     | dtype                   | layout |
+ * |-----------------|---------------------------|-------------------------|--------|
+ * | top_grad        | [R, P, P, output_dim]     | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois            | [R, 5]                    | as top_grad             | any    |
+ * | mapping_channel | [R, P, P, output_dim];    | INT32                   | NHWC   |
+ * |                 | or null, or [0]           |                         |        |
+ * | bottom_grad     | [B, H, W, P^2 output_dim] | as top_grad             | NHWC   |
+ *
+ * Units: as mluOpPsRoiPoolForward.
+ *   Without mapping_channel, an extension, the channels are k P^2 + i P + j, as in the forward operator.
+ * Outputs: the call writes every element of bottom_grad, zeros for pixels in no bin; the caller need not initialize
+ *   it. NaN and infinity propagate through the additions. HALF and BFLOAT16, and R = 0, are an extension.
+ * Determinism: sums are in fp32, in the order of RoIs, bins and k: the same bits at every thread count and on every
+ *   instruction set; for HALF and BFLOAT16 they are rounded once, at the end.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps, for each RoI, 8 bytes and 16 for each row and column of bins; for HALF and
+ *   BFLOAT16 also, for each task, 4 bytes for each element of a row of bottom_grad.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpPsRoiPoolForward returns, and
+ *   BAD_PARAM  an element of mapping_channel is outside [0, P^2 output_dim - 1]
+ *
+ * Definition: MLU-OPS header, mluOpPsRoiPoolBackward; R-FCN, arXiv:1605.06409. */
+mluOpStatus_t MLUOP_WIN_API mluOpPsRoiPoolBackward(
+    mluOpHandle_t handle, const int pooled_height, const int pooled_width, const float spatial_scale,
+    const int output_dim, const mluOpTensorDescriptor_t top_grad_desc, const void* top_grad,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t mapping_channel_desc,
+    const void* mapping_channel, const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
 
 /* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
  * sum of samples of the values of several levels. mluOpMsDeformAttnBackward computes its gradients.

@@ -1089,6 +1089,146 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolBackward(
     const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
     const mluOpTensorDescriptor_t input_grad_desc, void* input_grad);
 
+/* RoI pooling, forward, with the bins of mmcv's roi_pool, or with those of mluOpRoiPoolingForward. Its gradient is
+ * mluOpRoiPoolingBackward.
+ *
+ *   A RoI is rois[r] = (image, x1, y1, x2, y2). rounded false: along the y axis, and likewise along x, in fp32:
+ *     start = y1 spatial_scale; size = (y2 + 1) spatial_scale - start; bin = size / PH
+ *     bin p has the pixels from floor(p bin + start) to ceil((p + 1) bin + start) - 1 that are in the image; none if
+ *     size is not positive
+ *   rounded true: the bins of mluOpRoiPoolingForward.
+ *   output[r,p,q,c] = the greatest pixel of bin (p, q); argmax[r,p,q,c] = y W + x of the first one, by rows
+ *
+ * | tensor | shape          | dtype                   | layout        |
+ * |--------|----------------|-------------------------|---------------|
+ * | input  | [B, H, W, C]   | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
+ * | rois   | [R, 5]         | as input                | any           |
+ * | output | [R, PH, PW, C] | as input                | as input      |
+ * | argmax | [R, PH, PW, C] | INT32                   | as input      |
+ *
+ * In NCHW the shapes are [B, C, H, W] and [R, C, PH, PW].
+ * Units: as mluOpRoiPoolingForward.
+ * Outputs: as mluOpRoiPoolingForward. For a RoI without positive size, mmcv's CUDA kernel leaves argmax 0, so that
+ *   its backward kernel adds the gradient to the first pixel; here argmax is -1.
+ * Determinism: the result is exact. nvcc may contract p bin + start to one rounding, which moves the bins of few
+ *   RoIs by a pixel.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: as mluOpRoiPoolingForward.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      the image of a RoI does not exist
+ *   NOT_SUPPORTED  H W is 2^31 or more
+ *
+ * Definition: mmcv roi_pool_forward; Fast R-CNN, arXiv:1504.08083. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpRoiPoolForward(mluOpHandle_t handle, const bool rounded,
+                                                   const float spatial_scale,
+                                                   const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                   const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                                   const mluOpTensorDescriptor_t output_desc, void* output,
+                                                   const mluOpTensorDescriptor_t argmax_desc, void* argmax);
+
+/* Precise RoI pooling, forward (IoU-Net): the mean of the interpolated image over each bin of each RoI, computed as
+ * an integral, without samples. mluOpOmpPrroiPoolBackward and mluOpOmpPrroiPoolCoorBackward are its gradients.
+ *
+ *   A RoI is rois[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
+ *     start = y1 spatial_scale; bin = max(y2 spatial_scale - start, 0) / PH
+ *     bin p: low = start + p bin, high = low + bin; Gy(p,y) = the integral over the bin of max(0, 1 - |t - y|) dt
+ *   output[r,p,q,c] = (the sum over y, x of Gy(p,y) Gx(q,x) input[image,y,x,c]) / (bin_y bin_x)
+ *   Pixels are at integers, without an offset; outside the image, the interpolated image falls to 0 within a pixel.
+ *
+ * | tensor | shape          | dtype                   | layout |
+ * |--------|----------------|-------------------------|--------|
+ * | input  | [B, H, W, C]   | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois   | [R, 5]         | as input                | any    |
+ * | output | [R, PH, PW, C] | as input                | NHWC   |
+ *
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`.
+ * Outputs: the call writes every element; the caller need not initialize it. Bins of area 0, or of infinite or NaN
+ *   area, are 0. If output has no elements, the data may be null.
+ * Determinism: sums are in fp32, along y first, then along x, in ascending order: the same bits at every thread
+ *   count and on every instruction set. HALF and BFLOAT16 are computed in fp32 and rounded once, to nearest even.
+ *   mmcv adds the four corners of each unit cell, in another order.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. For each RoI, the handle keeps at most 8 bytes for each row and column of pixels and 36 for
+ *   each row and column of bins; for each task, 4 bytes for each pixel of a row and up to 256 channels.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      the image of a RoI does not exist
+ *   NOT_SUPPORTED  H or W exceeds 2^23
+ *
+ * Definition: mmcv prroi_pool_forward; Acquisition of Localization Confidence, arXiv:1807.11590. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolForward(mluOpHandle_t handle, const float spatial_scale,
+                                                     const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                     const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                                     const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Precise RoI pooling, backward: the gradient of mluOpOmpPrroiPoolForward for input.
+ *
+ *   With the letters of mluOpOmpPrroiPoolForward:
+ *   grad_input[b,y,x,c] = the sum over the RoIs of image b and their bins of Gy(p,y) Gx(q,x) grad_output[r,p,q,c] /
+ *     (bin_y bin_x)
+ *
+ * | tensor      | shape          | dtype                   | layout |
+ * |-------------|----------------|-------------------------|--------|
+ * | grad_output | [R, PH, PW, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois        | [R, 5]         | as grad_output          | any    |
+ * | grad_input  | [B, H, W, C]   | as grad_output          | NHWC   |
+ *
+ * Units: as mluOpOmpPrroiPoolForward.
+ * Outputs: the call writes every element of grad_input, zeros for pixels outside of all RoIs; the caller need not
+ *   initialize it. NaN and infinity propagate through the additions.
+ * Determinism: sums are in fp32, in the order of RoIs, then rows of bins, whose gradients are added along x first:
+ *   the same bits at every thread count and on every instruction set; for HALF and BFLOAT16 they are rounded once,
+ *   at the end. mmcv adds with atomics, in any order.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: as mluOpOmpPrroiPoolForward; for HALF and BFLOAT16 also, for each task, 4 bytes for each pixel of an image
+ *   and up to 256 channels.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpOmpPrroiPoolForward returns.
+ *
+ * Definition: mmcv prroi_pool_backward. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolBackward(mluOpHandle_t handle, const float spatial_scale,
+                                                      const mluOpTensorDescriptor_t grad_output_desc,
+                                                      const void* grad_output,
+                                                      const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                                      const mluOpTensorDescriptor_t grad_input_desc,
+                                                      void* grad_input);
+
+/* Precise RoI pooling, gradient of the coordinates: the gradient of mluOpOmpPrroiPoolForward for rois.
+ *
+ *   With the letters of mluOpOmpPrroiPoolForward, f = the interpolated image, A = bin_y bin_x, v = output[r,p,q,c] and
+ *   the bin (p, q) = [Y1, Y2] x [X1, X2]:
+ *   d1 = spatial_scale ((Y2 - Y1) v - the integral of f(t, X1) over [Y1, Y2]) / A
+ *   d2 = spatial_scale (the integral of f(t, X2) over [Y1, Y2] - (Y2 - Y1) v) / A
+ *   grad_rois[r,1] = the sum over p, q, c of grad_output[r,p,q,c] (d1 (1 - q / PW) + d2 (1 - (q + 1) / PW))
+ *   grad_rois[r,3] = the sum over p, q, c of grad_output[r,p,q,c] (d1 q / PW + d2 (q + 1) / PW)
+ *   grad_rois[r,2] and grad_rois[r,4] likewise with y and x exchanged; grad_rois[r,0] = 0
+ *
+ * | tensor      | shape          | dtype                   | layout |
+ * |-------------|----------------|-------------------------|--------|
+ * | output      | [R, PH, PW, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | grad_output | [R, PH, PW, C] | as output               | NHWC   |
+ * | input       | [B, H, W, C]   | as output               | NHWC   |
+ * | rois        | [R, 5]         | as output               | any    |
+ * | grad_rois   | [R, 5]         | as output               | any    |
+ *
+ * Units: as mluOpOmpPrroiPoolForward. output is what it returns.
+ * Outputs: the call writes every element of grad_rois, zeros for RoIs without area; the caller need not initialize
+ *   it. Elements of grad_output that are 0 add nothing, whatever the pixels are.
+ * Determinism: weights are fp32; sums are in double, by bins, with the channels in four lanes: the same bits at
+ *   every thread count and on every instruction set. They are rounded to fp32; for HALF and BFLOAT16 once more.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: as mluOpOmpPrroiPoolForward, without memory for tasks.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpOmpPrroiPoolForward returns.
+ *
+ * Definition: mmcv prroi_pool_coor_backward; Acquisition of Localization Confidence, arXiv:1807.11590. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolCoorBackward(
+    mluOpHandle_t handle, const float spatial_scale, const mluOpTensorDescriptor_t output_desc, const void* output,
+    const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t rois_desc,
+    const void* rois, const mluOpTensorDescriptor_t grad_rois_desc, void* grad_rois);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 for the center m and the point n of a batch
