@@ -20,8 +20,15 @@ NAMES = sorted(_self_test.OPERATORS)
 # Positions of floating-point arguments in which an operator with derivatives has none.
 _CONSTANT = {
     "dynamic_scatter_backward": [1, 2],
+    # The number of an image has no derivative; test_pixel_bins.py tests the others.
+    "prroi_pool": [1],
+    "prroi_pool_backward": [1],
+    "psroi_pool": [1],
+    "psroi_pool_backward": [1],
     "roi_align": [1],
     "roi_align_backward": [1, 2, 3],
+    "roi_pool": [1],
+    "roi_pool_backward": [1],
     "roiaware_pool3d": [0, 1],
 }
 

@@ -131,6 +131,8 @@ def _bins(method, output_size=(), grad_output=None, **_):
 def _rotated_bins(output_size=(), grad_output=None, **_):
     height, width = output_size or grad_output.shape[2:]
     return {"pooled_height": height, "pooled_width": width}
+def _pooled(output_size, **_):
+    return {"pooled_height": output_size[0], "pooled_width": output_size[1]}
 
 
 def _pool_method(method, **_):
@@ -181,6 +183,9 @@ MMCV = {
     "points_in_boxes_part": Row("points_in_boxes_part_forward", "boxes points 0"),
     "psamask": Row("psamask_forward", "input 0", _mask),
     "psamask_backward": Row("psamask_backward", "grad_output 0", _mask),
+    "prroi_pool": Row("prroi_pool_forward", "input rois 0", _pooled),
+    "prroi_pool_backward": Row("prroi_pool_backward", "grad_output rois +0"),
+    "prroi_pool_coor_backward": Row("prroi_pool_coor_backward", "output grad_output input rois +0"),
     "roi_align": Row("roi_align_forward", "input rois 0 1 2", _bins),
     "roi_align_backward": Row("roi_align_backward", "grad_output rois argmax_y argmax_x +0", _bins),
     "border_align": Row("border_align_forward", "input boxes 0 1"),
@@ -286,6 +291,20 @@ class Mmcv:
         self.ext.modulated_deform_conv_backward(*inputs, *gradients, grad, **numbers)
         of_image, of_weight, of_bias, of_offset, of_mask = gradients
         return of_image, of_offset, of_mask, of_weight, of_bias
+
+    def roi_pool(self, input, rois, output_size, scale, rounded):
+        if rounded:  # mmcv does not round corners.
+            return mluop_omp.torch.roi_pool(input, rois, output_size, scale, rounded)
+        shape = len(rois), input.shape[1], *output_size
+        output, argmax = unwritten(input, *shape), _integers(*shape)
+        self.ext.roi_pool_forward(input, rois, output, argmax, *output_size, scale)
+        return output, argmax
+
+    def roi_pool_backward(self, grad, rois, argmax, image_size):
+        B, H, W = image_size
+        grad_input = grad.new_zeros(B, grad.shape[1], H, W)
+        self.ext.roi_pool_backward(grad, rois, argmax, grad_input, *grad.shape[2:], 0.5)
+        return (grad_input,)
 
     def knn(self, xyz, new_xyz, k):
         (B, M, _), N = new_xyz.shape, xyz.shape[1]

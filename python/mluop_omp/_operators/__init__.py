@@ -16,6 +16,7 @@ from mluop_omp._operators.interpolation import *
 from mluop_omp._operators.losses import *
 from mluop_omp._operators.masked_conv import *
 from mluop_omp._operators.neighbors import *
+from mluop_omp._operators.pixel_bins import *
 from mluop_omp._operators.roi_pools import *
 from mluop_omp._operators.rois import *
 from mluop_omp._operators.rotated_rois import *

@@ -53,11 +53,14 @@ class _Pixels:
         array = self._arrays.to_nchw(array)
         return array, *self._arrays.tensor(name, array, dimensions, NCHW)
 
-    def output(self, name: str, shape: tuple[int, ...]) -> tuple[Any, Descriptor, int]:
+    def output(
+        self, name: str, shape: tuple[int, ...], integers: bool = False
+    ) -> tuple[Any, Descriptor, int]:
+        like = None if integers else self._first
         if not self._is_last:
-            return self._arrays.output(name, shape, self._first, layout=NCHW)
+            return self._arrays.output(name, shape, like, layout=NCHW)
         N, C, H, W = shape
-        return self._arrays.output(name, (N, H, W, C), self._first, layout=NHWC)
+        return self._arrays.output(name, (N, H, W, C), like, layout=NHWC)
 
     def nchw(self, output: Any) -> Any:
         """Returns an output as [N, C, H, W]."""

@@ -51,6 +51,48 @@ def roipoint_pool3d_forward(args: Args) -> Any:
     return operators.roipoint_pool3d, *tensors, args.pooled_features.shape[2]
 
 
+_BINS = "pooled_height, pooled_width, spatial_scale"
+
+
+@writes("output, argmax", f"input, rois, output, argmax, {_BINS}")
+def roi_pool_forward(args: Args) -> Any:
+    """Bins have the corners of mmcv's CUDA kernel, which are not rounded. The geometry of half and
+    bfloat16 is computed in float32. Of a RoI without positive size argmax is -1, not 0.
+    """
+    size = args.pooled_height, args.pooled_width
+    return operators.roi_pool, args.input, args.rois, size, args.spatial_scale
+
+
+@writes("grad_input", f"grad_output, rois, argmax, grad_input, {_BINS}")
+def roi_pool_backward(args: Args) -> Any:
+    """Writes all elements of grad_input, to which mmcv's kernel adds."""
+    images, _, *pixels = args.grad_input.shape
+    tensors = args.grad_output, args.rois, args.int32("argmax")
+    return operators.roi_pool_backward, *tensors, (images, *pixels)
+
+
+@writes("output", f"input, rois, output, {_BINS}")
+def prroi_pool_forward(args: Args) -> Any:
+    """Half and bfloat16, which mmcv refuses, are computed in float32."""
+    size = args.pooled_height, args.pooled_width
+    return operators.prroi_pool, args.input, args.rois, size, args.spatial_scale
+
+
+@writes("grad_input", f"grad_output, rois, grad_input, {_BINS}")
+def prroi_pool_backward(args: Args) -> Any:
+    """Writes all elements of grad_input, to which mmcv's kernel adds."""
+    images, _, *pixels = args.grad_input.shape
+    tensors = args.grad_output, args.rois
+    return operators.prroi_pool_backward, *tensors, (images, *pixels), args.spatial_scale
+
+
+@writes("grad_rois", f"output, grad_output, input, rois, grad_rois, {_BINS}")
+def prroi_pool_coor_backward(args: Args) -> Any:
+    """Writes all elements of grad_rois, to which mmcv's kernel adds."""
+    tensors = args.output, args.grad_output, args.input, args.rois
+    return operators.prroi_pool_coor_backward, *tensors, args.spatial_scale
+
+
 _ALIGNMENT = "aligned_height, aligned_width, spatial_scale, sampling_ratio, pool_mode, aligned"
 
 

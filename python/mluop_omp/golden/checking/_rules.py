@@ -181,6 +181,18 @@ def mmcv_rules() -> list[Rule]:
         rule("rotated_feature_align_backward", close, "bottom_grad", _PIXELS),
         rule("border_align_forward", close, "output argmax_idx", "image channel box border"),
         rule("border_align_backward", close, "grad_input", _PIXELS),
+        rule("roi_pool_forward", exact, "output argmax", "roi channel row column"),
+        rule(
+            "roi_pool_backward",
+            sums,
+            "grad_input",
+            _PIXELS,
+            terms=lambda call: max(4 * len(call.given["rois"]), 1),
+        ),
+        rule("prroi_pool_forward", close, "output", "roi channel row column"),
+        # A pixel is in two bins along each axis of each RoI.
+        rule("prroi_pool_backward", close, "grad_input", _PIXELS),
+        rule("prroi_pool_coor_backward", close, "grad_rois", _ROWS),
         rule(
             "roiaware_pool3d_forward",
             close,
