@@ -81,6 +81,8 @@ using SparseConvolutionDescriptor =
 using RoiAlignForwardDescriptor = Owned<mluOpRoiAlignForwardDescriptor_t, mluOpCreateRoiAlignForwardDescriptor,
                                         mluOpDestroyRoiAlignForwardDescriptor>;
 
+using CarafeDescriptor = Owned<mluOpCarafeDescriptor_t, mluOpCreateCarafeDescriptor, mluOpDestroyCarafeDescriptor>;
+
 using NmsDescriptor = Owned<mluOpNmsDescriptor_t, mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor>;
 
 }  // namespace mluop::cases

@@ -222,6 +222,9 @@ typedef struct mluOpRoiAlignForwardStruct* mluOpRoiAlignForwardDescriptor_t;
 /* A deformable convolution; mluOpDCNForward and its gradients only read it. */
 typedef struct mluOpDCNStruct* mluOpDCNDescriptor_t;
 
+/* A content-aware reassembly of features: size of the kernels, groups of channels, factor of the upsampling. */
+typedef struct mluOpCarafeStruct* mluOpCarafeDescriptor_t;
+
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
 typedef struct cnrtQueue* cnrtQueue_t;
@@ -479,6 +482,23 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
                                                   const int stride[], const int dilation[], int deformable_group,
                                                   int conv_group, int im2col_step,
                                                   const mluOpDataType_t compute_type);
+
+/* ---------------------------------------------------------------------------------------------------
+ * CARAFE descriptor
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor that is not set. Returns BAD_PARAM if carafe_desc is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t* carafe_desc);
+
+/* Frees a descriptor. Returns BAD_PARAM if carafe_desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc);
+
+/* Sets the reassembly that mluOpCarafeForward and its gradient compute; its section explains the values.
+ * Returns BAD_PARAM if carafe_desc is null, dimNb is not 4, kernel_size is not odd, or kernel_size, group_size or
+ * scale_factor is not positive. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, const int dimNb,
+                                                     const int kernel_size, const int group_size,
+                                                     const int scale_factor);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
@@ -2442,6 +2462,77 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
     const mluOpTensorDescriptor_t offset_desc, const mluOpTensorDescriptor_t mask_desc,
     const mluOpTensorDescriptor_t grad_output_desc, const mluOpTensorDescriptor_t grad_filter_desc,
     const mluOpTensorDescriptor_t grad_bias_desc, size_t* workspace_size);
+
+/* CARAFE forward: upsamples an image with kernels that are predicted for each pixel of the output.
+ *
+ *   k, G and s: kernel_size, group_size and scale_factor of the descriptor; r = (k - 1) / 2; q = c / (C / G):
+ *   output[n,y,x,c] = sum over i and j in [0, k) of
+ *                     input[n, y / s + i - r, x / s + j - r, c] * mask[n,y,x, (q * k + i) * k + j]
+ *   y / s and x / s are rounded down. Pixels outside of the image are skipped.
+ *
+ * | tensor | shape                | dtype                   | layout |
+ * |--------|----------------------|-------------------------|--------|
+ * | input  | [N, H, W, C]         | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | mask   | [N, s*H, s*W, G*k*k] | as input                | NHWC   |
+ * | output | [N, s*H, s*W, C]     | as input                | NHWC   |
+ *
+ * Units: k is odd: a kernel is centered on pixel (y / s, x / s) of the input. Masks are weights of any sign; CARAFE
+ *   passes the softmax of its predictions.
+ * Outputs: the call writes every element; the caller need not initialize output. NaN and infinity propagate. If
+ *   output is empty, no data are read: pointers may be null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: products and sums
+ *   are rounded in fp32, starting at +0, in the order of i and j; HALF and BFLOAT16 results are rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  carafe_desc is null or not set; C is not a multiple of group_size
+ *   Sizes are not limited: MLU-OPS refuses kernel_size above 45 and scale_factor above 5.
+ *
+ * Definition: MLU-OPS header, mluOpCarafeForward; mmcv carafe and carafe_naive; CARAFE, arXiv:1905.02188. */
+mluOpStatus_t MLUOP_WIN_API mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                                               const mluOpTensorDescriptor_t input_desc, const void* input,
+                                               const mluOpTensorDescriptor_t mask_desc, const void* mask,
+                                               const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* CARAFE backward: the gradients of input and mask of mluOpCarafeForward.
+ *
+ *   With the letters of mluOpCarafeForward:
+ *   grad_input[n,h,w,c] = sum over the y, x, i and j with y / s + i - r = h and x / s + j - r = w of
+ *                         grad_output[n,y,x,c] * mask[n,y,x, (q * k + i) * k + j]
+ *   grad_mask[n,y,x, (q * k + i) * k + j] = sum over the channels c of group q of
+ *                         grad_output[n,y,x,c] * input[n, y / s + i - r, x / s + j - r, c]
+ *   The gradient of a weight outside of the image is 0.
+ *
+ * | tensor      | shape                | dtype                   | layout |
+ * |-------------|----------------------|-------------------------|--------|
+ * | input       | [N, H, W, C]         | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | mask        | [N, s*H, s*W, G*k*k] | as input                | NHWC   |
+ * | grad_output | [N, s*H, s*W, C]     | as input                | NHWC   |
+ * | grad_input  | [N, H, W, C]         | as input                | NHWC   |
+ * | grad_mask   | [N, s*H, s*W, G*k*k] | as input                | NHWC   |
+ *
+ * Units: as in mluOpCarafeForward.
+ * Outputs: the call writes every element; the caller need not initialize the gradients. NaN and infinity
+ *   propagate. If the image has no pixels, no data are read: pointers may be null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: products and sums
+ *   are rounded in fp32; HALF and BFLOAT16 results are rounded once. grad_input adds the pixels of the output in
+ *   their order, starting at +0. grad_mask adds channel c of its group, ascending, to partial sum c mod 16; then
+ *   sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpCarafeForward returns.
+ *   Sizes are not limited: MLU-OPS refuses kernel_size above 137.
+ *
+ * Definition: MLU-OPS header, mluOpCarafeBackward; mmcv carafe and carafe_naive. */
+mluOpStatus_t MLUOP_WIN_API mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                                                const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                const mluOpTensorDescriptor_t mask_desc, const void* mask,
+                                                const mluOpTensorDescriptor_t grad_output_desc,
+                                                const void* grad_output,
+                                                const mluOpTensorDescriptor_t grad_input_desc, void* grad_input,
+                                                const mluOpTensorDescriptor_t grad_mask_desc, void* grad_mask);
 
 /* PSA mask forward (PSANet): moves the mask of each pixel to the pixels that its elements belong to.
  *

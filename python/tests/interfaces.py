@@ -147,6 +147,8 @@ MMCV = {
     ),
     "ball_query": Row("ball_query_forward", "new_xyz xyz +0"),
     "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
+    "carafe": Row("carafe_forward", "features masks - - - 0"),
+    "carafe_backward": Row("carafe_naive_backward", "grad_output features masks 0 1"),
     "deform_conv2d": Row(
         "modulated_deform_conv_forward", "input weight bias - offset mask 0 -", _deformable
     ),
@@ -364,6 +366,27 @@ class MmcvGroups:
         return (grad,)
 
 
+class MmcvCarafe:
+    """carafe_naive_forward, and carafe_backward with what carafe_forward keeps for it."""
+
+    def __init__(self) -> None:
+        self.ext = Mmcv().ext
+
+    def carafe(self, features, masks, *numbers):
+        output = unwritten(features, *features.shape[:2], *masks.shape[2:])
+        self.ext.carafe_naive_forward(features, masks, output, *numbers)
+        return (output,)
+
+    def carafe_backward(self, grad, features, masks, *numbers):
+        kept, scratch = features.new_zeros(features.shape), features.new_empty(0)
+        output = features.new_empty(*features.shape[:2], *masks.shape[2:])
+        self.ext.carafe_forward(features, masks, kept, scratch, scratch, output, *numbers)
+        gradients = unwritten(features, *features.shape), unwritten(masks, *masks.shape)
+        unused = [scratch] * 4
+        self.ext.carafe_backward(grad, kept, masks, *unused, *gradients, *numbers)
+        return gradients
+
+
 class Mmcv4d:
     """Sparse convolutions with a fourth axis of one cell."""
 
@@ -565,6 +588,7 @@ for _name, _interface in {
     "mmcv": Mmcv,
     "mmcv 4-D": Mmcv4d,
     "mmcv groups": MmcvGroups,
+    "mmcv carafe": MmcvCarafe,
     "spconv": Spconv,
     "BEVDepth": BevDepth,
     "BEVDepth inference": BevDepthInference,

@@ -167,6 +167,16 @@ def test_deform_conv_under_autocast(name):
         )
 
 
+@pytest.mark.parametrize("name", ["CARAFE", "CARAFENaive"])
+def test_carafe(name):
+    """mmcv's gradient of carafe reads what the forward pass keeps of the features."""
+    features, masks, *numbers = cases.arguments("carafe")
+    variables = [each.clone().requires_grad_() for each in (features, masks)]
+    actual, expected = getattr(ops, name)(*numbers)(*variables), mt.carafe(*variables, *numbers)
+    assert torch.equal(actual, expected)
+    assert all(map(torch.equal, gradients(actual, variables), gradients(expected, variables)))
+
+
 def test_sparse_max_pooling():
     sites = cases.sites(30)
     feats = cases.floats(30, 4).requires_grad_()

@@ -44,6 +44,8 @@ const struct {
      }},
     {"mluOpCreateDCNDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateDCNDescriptor, mluOpDestroyDCNDescriptor); }},
+    {"mluOpCreateCarafeDescriptor",
+     [](auto, auto) { return create_and_destroy(mluOpCreateCarafeDescriptor, mluOpDestroyCarafeDescriptor); }},
     {"mluOpCreateNmsDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor); }},
     {"mluOpCreateRoiAlignForwardDescriptor",

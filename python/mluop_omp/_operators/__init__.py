@@ -15,6 +15,7 @@ from mluop_omp._operators.grouping import *
 from mluop_omp._operators.interpolation import *
 from mluop_omp._operators.losses import *
 from mluop_omp._operators.masked_conv import *
+from mluop_omp._operators.neighborhoods import *
 from mluop_omp._operators.neighbors import *
 from mluop_omp._operators.pixel_bins import *
 from mluop_omp._operators.roi_pools import *

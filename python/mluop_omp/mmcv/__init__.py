@@ -8,6 +8,8 @@ mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup,
 BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, RoIAlignRotated, RiRoIAlignRotated,
 BorderAlign, MultiScaleDeformableAttention,
 SigmoidFocalLoss, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
+BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, MultiScaleDeformableAttention,
+SigmoidFocalLoss, CARAFE, CARAFENaive, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
 ModulatedDeformConv2d, ModulatedDeformConv2dPack, MaskedConv2d, the sparse convolutions
 SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d
 and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d, and the functions
@@ -37,6 +39,7 @@ from mluop_omp.mmcv import (
     _deform_conv,
     _functions,
     _losses,
+    _neighborhoods,
     _ops,
     _points,
     _rois,
@@ -47,6 +50,10 @@ __all__ = ["FUNCTIONS", "install", "rows_of_three"]
 
 _MODULE = "mmcv._ext"
 _MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois, _rotated_rois)
+_MODULES = (
+    *(_attention, _boxes, _deform_conv, _functions, _losses, _neighborhoods, _points),
+    _rois,
+)
 # What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
 # the modules.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -130,6 +137,8 @@ def install() -> None:
     sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling
     _dispatch.replace(sampling, "forward", _ops.furthest_point_sampling)
     _dispatch.replace(importlib.import_module("mmcv.ops.knn").KNN, "forward", _ops.knn)
+    naive = importlib.import_module("mmcv.ops.carafe").CARAFENaiveFunction
+    _dispatch.replace(naive, "backward", _ops.carafe_naive_backward)
     sparse_ops = importlib.import_module("mmcv.ops.sparse_ops")
     for name in ("indice_conv", "indice_maxpool"):
         for function in (name, f"{name}_backward"):

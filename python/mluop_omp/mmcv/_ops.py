@@ -54,6 +54,16 @@ def knn(
     return idx
 
 
+def carafe_naive_backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+    """CARAFENaiveFunction.backward, which requires tensors of CUDA."""
+    features, masks = ctx.saved_tensors
+    gradients = torch.zeros_like(features), torch.zeros_like(masks)
+    names = "kernel_size", "group_size", "scale_factor"
+    numbers = {name: getattr(ctx, name) for name in names}
+    _extension().carafe_naive_backward(grad_output, features, masks, *gradients, **numbers)
+    return *gradients, None, None, None
+
+
 def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
     output = points.new_full(points.shape[:2], -1, dtype=torch.int32)
     _extension().points_in_boxes_part_forward(boxes.contiguous(), points.contiguous(), output)

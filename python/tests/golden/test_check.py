@@ -383,7 +383,7 @@ def test_a_point_at_a_bound_excuses_no_other(device, found, verdict):
 
 def call_operators():
     """Calls the operators of mmcv, but for sparse convolutions."""
-    for library in ("mmcv", "mmcv groups"):
+    for library in ("mmcv", "mmcv groups", "mmcv carafe"):
         for name, function in interfaces.INTERFACES[library].items():
             if "indice_pairs" not in name and "indice_conv" not in name:
                 function(*cases.arguments(name))

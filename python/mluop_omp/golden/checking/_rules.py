@@ -45,6 +45,13 @@ def _uses(*names: str) -> Callable[[Call], int]:
     return count
 
 
+def _reassembled(call: Call) -> int:
+    """The largest number of terms of CARAFE: neighbors, pixels that read one, or channels."""
+    readers = (call.given["kernel_size"] * call.given["scale_factor"]) ** 2
+    image = call.given["top_grad" if "top_grad" in call.given else "features"]
+    return max(readers, image.shape[1])
+
+
 def _products(call: Call) -> int:
     """Offsets times channels of a convolution, input or output channels."""
     filters = call.given["filters"]
@@ -110,6 +117,10 @@ def mmcv_rules() -> list[Rule]:
         ),
         rule("psamask_forward", exact, "output", _PIXELS),
         rule("psamask_backward", exact, "grad_input", _PIXELS),
+        rule("carafe_forward", sums, "output", _PIXELS, terms=_reassembled),
+        rule("carafe_backward", sums, "bottom_grad mask_grad", _PIXELS, terms=_reassembled),
+        rule("carafe_naive_forward", sums, "output", _PIXELS, terms=_reassembled),
+        rule("carafe_naive_backward", sums, "bottom_grad mask_grad", _PIXELS, terms=_reassembled),
         rule("masked_im2col_forward", exact, "col"),
         rule("masked_col2im_forward", exact, "im", "n c h w"),
         rule(

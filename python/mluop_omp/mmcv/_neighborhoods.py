@@ -1,0 +1,56 @@
+"""The functions of mmcv._ext on neighborhoods of pixels, with the names, arguments and outputs of
+mmcv.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mluop_omp._adapters import Args, writes
+from mluop_omp._operators._declaration import operators
+
+_REASSEMBLY = "kernel_size, group_size, scale_factor"
+
+
+def _reassembly(args: Args) -> tuple[int, ...]:
+    return args.kernel_size, args.group_size, args.scale_factor
+
+
+@writes("output", f"features, masks, rfeatures, routput, rmasks, output, {_REASSEMBLY}")
+def carafe_forward(args: Args) -> Any:
+    """Stores features in rfeatures, as [N, H, W, C]: mmcv passes them to carafe_backward. routput
+    and rmasks are not used.
+    """
+    N, C, H, W = args.features.shape
+    args.rfeatures.resize_(N, H, W, C).copy_(args.features.permute(0, 2, 3, 1))
+    return operators.carafe, args.features, args.masks, *_reassembly(args)
+
+
+@writes(
+    "bottom_grad, mask_grad",
+    "top_grad, rfeatures, masks, rtop_grad, rbottom_grad_hs, rbottom_grad, rmask_grad, "
+    f"bottom_grad, mask_grad, {_REASSEMBLY}",
+)
+def carafe_backward(args: Args) -> Any:
+    """Writes all elements of the gradients. rfeatures are [N, H, W, C], or [N, C, H, W], as mmcv
+    keeps them on accelerators of Cambricon. The tensors from rtop_grad to rmask_grad are not used.
+    """
+    N, C, H, W = args.bottom_grad.shape
+    is_last = args.rfeatures.shape == (N, H, W, C)
+    features = args.rfeatures.permute(0, 3, 1, 2) if is_last else args.rfeatures
+    return operators.carafe_backward, args.top_grad, features, args.masks, *_reassembly(args)
+
+
+@writes("output", f"features, masks, output, {_REASSEMBLY}")
+def carafe_naive_forward(args: Args) -> Any:
+    return operators.carafe, args.features, args.masks, *_reassembly(args)
+
+
+@writes(
+    "bottom_grad, mask_grad",
+    f"top_grad, features, masks, bottom_grad, mask_grad, {_REASSEMBLY}",
+)
+def carafe_naive_backward(args: Args) -> Any:
+    """Writes all elements of the gradients, to which mmcv's kernel adds."""
+    tensors = args.top_grad, args.features, args.masks
+    return operators.carafe_backward, *tensors, *_reassembly(args)
