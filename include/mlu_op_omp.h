@@ -1023,6 +1023,77 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpRiroiAlignRotatedBackward(
     const float spatial_scale, const int num_samples, const int num_orientations, const bool clockwise,
     const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
 
+/* Correlation forward (FlowNetC, PWC-Net): products of an image with displacements of another.
+ *
+ *   For displacements p in [0, patch_h) and q in [0, patch_w) of pixel (h, w) of the output:
+ *   output[n,p,q,h,w] = sum over i in [0, kernel_h), j in [0, kernel_w) and c of
+ *                       input1[n,i1,j1,c] * input2[n,i2,j2,c], with
+ *   i1 = h * stride_h - pad_h + i * dilation_h, i2 = i1 + (p - (patch_h - 1) / 2) * dilation_patch_h
+ *   j1 = w * stride_w - pad_w + j * dilation_w, j2 = j1 + (q - (patch_w - 1) / 2) * dilation_patch_w
+ *   A product with a pixel outside of its image is 0.
+ *
+ * | tensor         | shape                         | dtype                   | layout |
+ * |----------------|-------------------------------|-------------------------|--------|
+ * | input1, input2 | [N, H, W, C]                  | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | output         | [N, patch_h, patch_w, Ho, Wo] | as input1               | ARRAY  |
+ *
+ * Units: Ho = (H + 2 * pad_h - (kernel_h - 1) * dilation_h - 1) / stride_h + 1, rounded down, or 0 if the kernel
+ *   exceeds the padded image; Wo likewise. mmcv's patch is 2 * max_displacement + 1.
+ * Outputs: the call writes every element; the caller need not initialize output. Sums are not divided by the
+ *   number of products. NaN and infinity propagate. If output is empty, no data are read: pointers may be null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: products and sums
+ *   are rounded in fp32; HALF and BFLOAT16 results are rounded once. For each i and j, in order, channel c,
+ *   ascending, is added to partial sum c mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2
+ *   and 3 to 0 and 1, and 1 to 0; the total is added to the result.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  a pad is negative, another parameter is not positive, or a patch is not odd
+ *
+ * Definition: mmcv correlation_forward, which adds products of HALF in half; FlowNet, arXiv:1504.06852. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpCorrelationForward(
+    mluOpHandle_t handle, const int kernel_h, const int kernel_w, const int patch_h, const int patch_w,
+    const int pad_h, const int pad_w, const int dilation_h, const int dilation_w, const int dilation_patch_h,
+    const int dilation_patch_w, const int stride_h, const int stride_w, const mluOpTensorDescriptor_t input1_desc,
+    const void* input1, const mluOpTensorDescriptor_t input2_desc, const void* input2,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Correlation backward (FlowNetC, PWC-Net): the gradients of mluOpOmpCorrelationForward.
+ *
+ *   With the letters of mluOpOmpCorrelationForward:
+ *   grad_input1[n,i1,j1,c] = sum over p and q of input2[n,i2,j2,c] * (sum over i and j of grad_output[n,p,q,h,w])
+ *   grad_input2[n,i2,j2,c] = sum over p and q of input1[n,i1,j1,c] * (sum over i and j of grad_output[n,p,q,h,w])
+ *   over pixels inside of the images and (h, w) inside of the output.
+ *
+ * | tensor                   | shape                         | dtype                   | layout |
+ * |--------------------------|-------------------------------|-------------------------|--------|
+ * | grad_output              | [N, patch_h, patch_w, Ho, Wo] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | input1, input2           | [N, H, W, C]                  | as grad_output          | NHWC   |
+ * | grad_input1, grad_input2 | [N, H, W, C]                  | as grad_output          | NHWC   |
+ *
+ * Units: as the forward operator.
+ * Outputs: the call writes every element; the caller need not initialize the gradients. A pixel without products
+ *   has the gradient +0. NaN and infinity propagate. If the images are empty, no data are read: pointers may be
+ *   null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: products and sums
+ *   are rounded in fp32, starting at +0, in the order of i and j, then of p and q; HALF and BFLOAT16 results are
+ *   rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 16 bytes for each row and column of an image.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpOmpCorrelationForward returns.
+ *
+ * Definition: mmcv correlation_backward; FlowNet, arXiv:1504.06852. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpCorrelationBackward(
+    mluOpHandle_t handle, const int kernel_h, const int kernel_w, const int patch_h, const int patch_w,
+    const int pad_h, const int pad_w, const int dilation_h, const int dilation_w, const int dilation_patch_h,
+    const int dilation_patch_w, const int stride_h, const int stride_w,
+    const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t input1_desc, const void* input1, const mluOpTensorDescriptor_t input2_desc,
+    const void* input2, const mluOpTensorDescriptor_t grad_input1_desc, void* grad_input1,
+    const mluOpTensorDescriptor_t grad_input2_desc, void* grad_input2);
+
 /* Indice max pooling forward (SECOND): max pooling of a sparse tensor by its index pairs.
  *
  *   features_out[o,c] = max(0, features[i,c] over the pairs (i, o)): the maximum starts at 0, as in mmcv and

@@ -85,13 +85,13 @@ def _of_row(name: str, row: Row, module: types.ModuleType) -> Function:
 
     def call(*arguments: Any) -> tuple:
         given = dict(zip(names, arguments))
-        writes = any(word[-1].isdigit() for word in words)
+        writes = any(word.strip("+").isdigit() for word in words)
         outputs = _outputs(name, arguments) if writes else []
 
         def value(word: str) -> Any:
             if word == "-":
                 return arguments[0].new_empty(0)
-            if word[-1].isdigit():
+            if word.strip("+").isdigit():
                 output = outputs[int(word[-1])]
                 return output.zero_() if word[0] == "+" else output
             argument, _, method = word.partition(".")
@@ -122,6 +122,20 @@ def _mask(mask_size, psa_type, **_):
     return {"psa_type": ("collect", "distribute").index(psa_type), **sizes}
 
 
+def _displacements(
+    kernel_size, patch_size, stride, padding, dilation, dilation_patch, **_
+) -> dict[str, Any]:
+    pairs = {
+        "k": kernel_size,
+        "patch": patch_size,
+        "d": stride,
+        "pad": padding,
+        "dilation": dilation,
+        "dilation_patch": dilation_patch,
+    }
+    return {name + axis: size for name, pair in pairs.items() for axis, size in zip("HW", pair)}
+
+
 def _bins(method, output_size=(), grad_output=None, **_):
     height, width = output_size or grad_output.shape[2:]
     mode = ("max", "mean").index(method)
@@ -149,6 +163,10 @@ MMCV = {
     "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
     "carafe": Row("carafe_forward", "features masks - - - 0"),
     "carafe_backward": Row("carafe_naive_backward", "grad_output features masks 0 1"),
+    "correlation": Row("correlation_forward", "input1 input2 0", _displacements),
+    "correlation_backward": Row(
+        "correlation_backward", "grad_output input1 input2 0 1", _displacements
+    ),
     "deform_conv2d": Row(
         "modulated_deform_conv_forward", "input weight bias - offset mask 0 -", _deformable
     ),

@@ -177,6 +177,18 @@ def test_carafe(name):
     assert all(map(torch.equal, gradients(actual, variables), gradients(expected, variables)))
 
 
+def test_correlation():
+    images = [cases.floats(2, 4, 7, 8).requires_grad_() for _ in range(2)]
+    geometry = {"kernel_size": 3, "padding": 2, "stride": 2, "dilation": 2, "dilation_patch": 2}
+    actual = ops.Correlation(max_displacement=2, **geometry)(*images)
+    pairs = {name: (number, number) for name, number in geometry.items()}
+    expected = mt.correlation(*images, patch_size=(5, 5), **pairs)
+    assert torch.equal(actual, expected)
+    # The gradient of a sum has strides of 0.
+    found, right = (torch.autograd.grad(each.sum(), images) for each in (actual, expected))
+    assert all(map(torch.equal, found, right))
+
+
 def test_sparse_max_pooling():
     sites = cases.sites(30)
     feats = cases.floats(30, 4).requires_grad_()

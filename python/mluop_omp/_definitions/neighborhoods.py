@@ -66,3 +66,85 @@ def carafe_backward_arguments(
     arguments = carafe_arguments(random, N, G, C, H, W, kernel_size, scale_factor)
     grad = random.floats(N, G * C, H * scale_factor, W * scale_factor)
     return grad, *arguments
+
+
+def _products(
+    size, output_size, kernel_size, patch_size, stride, padding, dilation, dilation_patch
+):
+    """Yields each displacement along an axis, and of its products with an element of the kernel the
+    pixels of the output, of the first image and of the second.
+    """
+    for p, i in np.ndindex(patch_size, kernel_size):
+        output = np.arange(output_size)
+        first = output * stride - padding + i * dilation
+        second = first + (p - patch_size // 2) * dilation_patch
+        inside = (np.minimum(first, second) >= 0) & (np.maximum(first, second) < size)
+        yield p, output[inside], first[inside], second[inside]
+
+
+def _pairs(image_size, output_size, *geometry):
+    """Yields the indices of the products in the output, the first and the second image."""
+    along_y, along_x = (list(_products(*axis)) for axis in zip(image_size, output_size, *geometry))
+    for p, h, i1, i2 in along_y:
+        for q, w, j1, j2 in along_x:
+            h, i1, i2 = (each.reshape(-1, 1) for each in (h, i1, i2))
+            yield (..., p, q, h, w), (..., i1, j1), (..., i2, j2)
+
+
+def _output_size(image_size, kernel_size, patch_size, stride, padding, dilation, dilation_patch):
+    axes = zip(image_size, kernel_size, stride, padding, dilation)
+    return tuple(max((n + 2 * p - d * (k - 1) - 1) // s + 1, 0) for n, k, s, p, d in axes)
+
+
+def correlation(input1, input2, *geometry):
+    N, _, *image_size = input1.shape
+    size, patch_size = _output_size(image_size, *geometry), geometry[1]
+    output = np.zeros((N, *patch_size, *size))
+    for to, first, second in _pairs(image_size, size, *geometry):
+        output[to] += (input1[first].astype(np.float64) * input2[second]).sum(1)
+    return output
+
+
+def correlation_backward(grad_output, input1, input2, *geometry):
+    image_size, size = input1.shape[2:], grad_output.shape[3:]
+    of_input1, of_input2 = np.zeros(input1.shape), np.zeros(input2.shape)
+    grad = grad_output[:, np.newaxis].astype(np.float64)
+    for to, first, second in _pairs(image_size, size, *geometry):
+        of_input1[first] += grad[to] * input2[second]
+        of_input2[second] += grad[to] * input1[first]
+    return of_input1, of_input2
+
+
+def correlation_arguments(
+    random,
+    N=2,
+    C=3,
+    H=4,
+    W=5,
+    kernel_size=((1, 1), (3, 2)),
+    patch_size=((3, 5), (1, 1)),
+    stride=((1, 1), (2, 3)),
+    padding=((1, 0), (0, 2)),
+    dilation=((1, 1), (2, 1)),
+    dilation_patch=((1, 1), (2, 3)),
+):
+    geometry = kernel_size, patch_size, stride, padding, dilation, dilation_patch
+    return random.floats(N, C, H, W), random.floats(N, C, H, W), *geometry
+
+
+def correlation_backward_arguments(
+    random,
+    N=2,
+    C=3,
+    H=4,
+    W=5,
+    kernel_size=((1, 1), (3, 2)),
+    patch_size=((3, 5), (1, 1)),
+    stride=((1, 1), (2, 3)),
+    padding=((1, 0), (0, 2)),
+    dilation=((1, 1), (2, 1)),
+    dilation_patch=((1, 1), (2, 3)),
+):
+    geometry = kernel_size, patch_size, stride, padding, dilation, dilation_patch
+    grad = random.floats(N, *patch_size, *_output_size((H, W), *geometry))
+    return grad, *correlation_arguments(random, N, C, H, W, *geometry)

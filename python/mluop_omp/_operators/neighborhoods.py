@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from mluop_omp._arrays import NHWC, Arrays, int32
+from mluop_omp._arrays import NHWC, Arrays, extent, int32
 from mluop_omp._definitions import neighborhoods as definitions
 from mluop_omp._library import function
-from mluop_omp._operators._declaration import Array, Precision, operator
+from mluop_omp._operators._declaration import Array, Pair, Precision, operator
 from mluop_omp._operators._derivative import (
     Derivative,
     NoDerivative,
@@ -19,14 +19,17 @@ from mluop_omp._operators._derivative import (
 )
 from mluop_omp._operators._descriptors import descriptors
 from mluop_omp._operators._torch import Tensor, torch
+from mluop_omp._operators.deform_conv import output_size
 
-__all__ = ["carafe", "carafe_backward"]
+__all__ = ["carafe", "carafe_backward", "correlation", "correlation_backward"]
 
 _reassembly = functools.lru_cache(maxsize=256)(
     descriptors("Carafe", "mluOpSetCarafeDescriptor", "piiii")
 )
 _carafe = function("mluOpCarafeForward", "pppppppp")
 _carafe_backward = function("mluOpCarafeBackward", "pppppppppppp")
+_correlate = function("mluOpOmpCorrelationForward", "piiiiiiiiiiiipppppp")
+_correlate_backward = function("mluOpOmpCorrelationBackward", "piiiiiiiiiiiipppppppppp")
 
 
 @in_float32
@@ -156,3 +159,178 @@ def carafe_backward(
             *(*to_features, *to_masks),
         )
     return arrays.from_nhwc(grad_features, features), arrays.from_nhwc(grad_masks, masks)
+
+
+def _geometry(arrays: Arrays, **pairs: Any) -> dict[str, tuple[int, ...]]:
+    return {name: arrays.int32s(name, pair, 2) for name, pair in pairs.items()}
+
+
+@in_float32
+def _correlation_gradients(
+    grad: Tensor,
+    input1: Tensor,
+    input2: Tensor,
+    kernel_size: Pair,
+    patch_size: Pair,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    dilation_patch: Pair,
+) -> tuple[Tensor, Tensor]:
+    """Returns the result of correlation_backward, by operators of PyTorch."""
+    if grad.numel() == 0 or input1.numel() == 0:
+        return torch.zeros_like(input1), torch.zeros_like(input2)
+    (N, _, H, W), pad = input1.shape, torch.nn.functional.pad
+    geometry = list(zip((H, W), kernel_size, stride, padding, dilation))
+    rest = [(size + 2 * p - d * (k - 1) - 1) % s for size, k, s, p, d in geometry]
+    # The weight of each pixel of input1: the sum of the gradients of the products that contain it.
+    weights = torch.nn.functional.conv_transpose2d(
+        grad.reshape(-1, 1, *grad.shape[3:]),
+        grad.new_ones(1, 1, *kernel_size),
+        None,
+        stride,
+        padding,
+        rest,
+        1,
+        dilation,
+    ).reshape(N, -1, 1, H, W)
+    (down, right), (ph, pw) = dilation_patch, patch_size
+    y, x = ph // 2 * down, pw // 2 * right
+    padded = pad(input2, (x, x, y, y))
+    of_input1, of_padded = torch.zeros_like(input1), torch.zeros_like(padded)
+    for (p, q), weight in zip(((p, q) for p in range(ph) for q in range(pw)), weights.unbind(1)):
+        top, left = p * down, q * right
+        of_input1 = of_input1 + weight * padded[:, :, top : top + H, left : left + W]
+        margins = left, 2 * x - left, top, 2 * y - top
+        of_padded = of_padded + pad(weight * input1, margins)
+    return of_input1, of_padded[:, :, y : y + H, x : x + W]
+
+
+@operator(
+    definitions,
+    derivative=Derivative(
+        lambda needs, grad, *inputs: differentiable(
+            "correlation_backward", _correlation_gradients, grad, *inputs
+        ),
+        lambda inputs, tangents, output: total(
+            linear_terms("correlation", inputs, tangents, (0, 1)), output
+        ),
+    ),
+    precision=Precision.WIDEST,
+    channels_last=True,
+)
+def correlation(
+    arrays: Arrays,
+    input1: Array,
+    input2: Array,
+    kernel_size: Pair = (1, 1),
+    patch_size: Pair = (3, 3),
+    stride: Pair = (1, 1),
+    padding: Pair = (0, 0),
+    dilation: Pair = (1, 1),
+    dilation_patch: Pair = (1, 1),
+) -> Array:
+    """Multiplies an image with displacements of another (FlowNetC, PWC-Net).
+
+    ``output[n, p, q, h, w]`` is the sum over c, and i and j of the kernel, of ``input1[n, c, y, x]
+    * input2[n, c, y + (p - patch_size[0] // 2) * dilation_patch[0], x + (q - patch_size[1] // 2) *
+    dilation_patch[1]]``, with ``y = h * stride[0] - padding[0] + i * dilation[0]``; x likewise. A
+    product with a pixel outside of its image is 0. The output has derivatives with respect to
+    input1 and input2.
+
+    Args:
+        input1, input2: float16, bfloat16, float32 or float64 [N, C, H, W]. Tensors in the memory
+            format channels_last are taken as they are. Messages of errors number the dimensions as
+            N, H, W, C, the order of the library.
+        kernel_size: pixels whose products are added, along height and width.
+        patch_size: displacements, odd numbers; mmcv has 2 * max_displacement + 1.
+        stride, padding, dilation: along height and width, in pixels.
+        dilation_patch: distances of displacements, in pixels.
+
+    Returns:
+        [N, patch_size[0], patch_size[1], Ho, Wo] of the dtype of input1. Ho is ``(H + 2 *
+            padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) // stride[0] + 1``, or 0 if it is
+            negative; Wo likewise. Sums are fp32 (fp64 for float64): bit-identical across runs and
+            thread counts.
+
+    Raises:
+        MluOpError: a patch_size is even; padding is negative, or another number is not positive.
+
+    Source: mluOpOmpCorrelationForward; FlowNet, arXiv:1504.06852; mmcv correlation.
+    """
+    numbers = _geometry(
+        arrays,
+        kernel=kernel_size,
+        patch=patch_size,
+        pad=padding,
+        dilation=dilation,
+        dilation_patch=dilation_patch,
+        stride=stride,
+    )
+    held1, *tensor1 = arrays.to_nhwc("input1", input1)
+    held2, *tensor2 = arrays.to_nhwc("input2", input2)
+    N, *pixels, _ = tensor1[0].shape
+    sizes = output_size(
+        pixels, *(numbers[each] for each in ("kernel", "stride", "pad", "dilation"))
+    )
+    shape = (N, *map(extent, numbers["patch"]), *sizes)
+    output, *output_tensor = arrays.output("output", shape, held1)
+    with arrays.handle() as own:
+        own.call(_correlate, *_flat(numbers), *tensor1, *tensor2, *output_tensor)
+    return output
+
+
+def _flat(numbers: dict[str, tuple[int, ...]]) -> list[int]:
+    return [each for pair in numbers.values() for each in pair]
+
+
+@operator(definitions, derivative=NoDerivative(), precision=Precision.WIDEST, channels_last=True)
+def correlation_backward(
+    arrays: Arrays,
+    grad_output: Array,
+    input1: Array,
+    input2: Array,
+    kernel_size: Pair = (1, 1),
+    patch_size: Pair = (3, 3),
+    stride: Pair = (1, 1),
+    padding: Pair = (0, 0),
+    dilation: Pair = (1, 1),
+    dilation_patch: Pair = (1, 1),
+) -> tuple[Array, Array]:
+    """Returns the gradients of `correlation`.
+
+    Args:
+        grad_output: float16, bfloat16, float32 or float64 [N, patch_size[0], patch_size[1], Ho,
+            Wo].
+        input1, input2, kernel_size, patch_size, stride, padding, dilation, dilation_patch: as in
+            `correlation`.
+
+    Returns:
+        grad_input1, grad_input2: [N, C, H, W] of the dtype of grad_output. Sums are fp32 (fp64 for
+            float64), in the order of displacements: bit-identical across runs and thread counts.
+
+    Source: mluOpOmpCorrelationBackward; FlowNet, arXiv:1504.06852; mmcv correlation.
+    """
+    numbers = _geometry(
+        arrays,
+        kernel=kernel_size,
+        patch=patch_size,
+        pad=padding,
+        dilation=dilation,
+        dilation_patch=dilation_patch,
+        stride=stride,
+    )
+    grad_tensor = arrays.tensor("grad_output", grad_output, "N P Q Ho Wo")
+    held1, *tensor1 = arrays.to_nhwc("input1", input1)
+    held2, *tensor2 = arrays.to_nhwc("input2", input2)
+    outputs: list[Any] = [
+        arrays.output(name, tensor[0].shape, held1, layout=NHWC)
+        for name, tensor in (("grad_input1", tensor1), ("grad_input2", tensor2))
+    ]
+    (grad1, *to_grad1), (grad2, *to_grad2) = outputs
+    with arrays.handle() as own:
+        own.call(
+            *(_correlate_backward, *_flat(numbers), *grad_tensor, *tensor1, *tensor2),
+            *(*to_grad1, *to_grad2),
+        )
+    return arrays.from_nhwc(grad1, input1), arrays.from_nhwc(grad2, input2)

@@ -9,7 +9,8 @@ BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, RoIAlignRotated, RiRoIAlign
 BorderAlign, MultiScaleDeformableAttention,
 SigmoidFocalLoss, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
 BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, MultiScaleDeformableAttention,
-SigmoidFocalLoss, CARAFE, CARAFENaive, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
+SigmoidFocalLoss, CARAFE, CARAFENaive, Correlation, DynamicScatter, Voxelization, DeformConv2d,
+DeformConv2dPack,
 ModulatedDeformConv2d, ModulatedDeformConv2dPack, MaskedConv2d, the sparse convolutions
 SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d
 and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d, and the functions

@@ -54,3 +54,36 @@ def carafe_naive_backward(args: Args) -> Any:
     """Writes all elements of the gradients, to which mmcv's kernel adds."""
     tensors = args.top_grad, args.features, args.masks
     return operators.carafe_backward, *tensors, *_reassembly(args)
+
+
+_CORRELATION = (
+    "kH, kW, patchH, patchW, padH, padW, dilationH, dilationW, "
+    "dilation_patchH, dilation_patchW, dH, dW"
+)
+
+
+def _displacements(args: Args) -> tuple[tuple[int, int], ...]:
+    return (
+        (args.kH, args.kW),
+        (args.patchH, args.patchW),
+        (args.dH, args.dW),
+        (args.padH, args.padW),
+        (args.dilationH, args.dilationW),
+        (args.dilation_patchH, args.dilation_patchW),
+    )
+
+
+@writes("output", f"input1, input2, output, {_CORRELATION}")
+def correlation_forward(args: Args) -> Any:
+    """Sums of half and bfloat16 are computed in float32; mmcv's kernel for GPUs uses half."""
+    return operators.correlation, args.input1, args.input2, *_displacements(args)
+
+
+@writes(
+    "grad_input1, grad_input2",
+    f"grad_output, input1, input2, grad_input1, grad_input2, {_CORRELATION}",
+)
+def correlation_backward(args: Args) -> Any:
+    """Writes all elements of the gradients."""
+    tensors = args.grad_output, args.input1, args.input2
+    return operators.correlation_backward, *tensors, *_displacements(args)

@@ -121,6 +121,22 @@ def mmcv_rules() -> list[Rule]:
         rule("carafe_backward", sums, "bottom_grad mask_grad", _PIXELS, terms=_reassembled),
         rule("carafe_naive_forward", sums, "output", _PIXELS, terms=_reassembled),
         rule("carafe_naive_backward", sums, "bottom_grad mask_grad", _PIXELS, terms=_reassembled),
+        rule(
+            "correlation_forward",
+            sums,
+            "output",
+            "image row_shift column_shift row column",
+            terms=lambda call: call.given["kH"] * call.given["kW"] * call.given["input1"].shape[1],
+        ),
+        rule(
+            "correlation_backward",
+            sums,
+            "grad_input1 grad_input2",
+            _PIXELS,
+            terms=lambda call: (
+                call.given["grad_output"].shape[1:3].numel() * call.given["kH"] * call.given["kW"]
+            ),
+        ),
         rule("masked_im2col_forward", exact, "col"),
         rule("masked_col2im_forward", exact, "im", "n c h w"),
         rule(
