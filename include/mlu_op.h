@@ -2592,6 +2592,47 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int
                                                  const int h_mask, const int w_mask,
                                                  const mluOpTensorDescriptor_t dx_desc, void* dx);
 
+/* Active rotated filter forward (ORConv2d, S2ANet): copies each filter once for each rotation, with its entries
+ * moved. mluOpOmpActiveRotatedFilterBackward computes its gradient.
+ *
+ *   E = n * kH * kW; entry l = (m * kH + y) * kW + x of a filter is element (m, y, x) of its n orientations of
+ *   kH x kW, and entry l of indices is the row indices[m,y,x]. For each rotation t = 0..r-1:
+ *   output[o * r + t, entry indices[l,t] - 1 of filter i] = input[o, i, entry l]
+ *   Entry l of filter i of output is element (i * n + m, y, x) of output[o * r + t]. An entry that no index names
+ *   is 0; if several entries have one target, the last one determines it.
+ *
+ * | tensor  | shape                  | dtype                   | layout |
+ * |---------|------------------------|-------------------------|--------|
+ * | input   | [O, I, n, kH, kW]      | FLOAT, HALF or BFLOAT16 | any    |
+ * | indices | [n, kH, kW, r]         | INT32                   | any    |
+ * | output  | [O * r, I * n, kH, kW] | as input                | any    |
+ *
+ * Units: indices number the entries of a filter, 1 to E.
+ * Outputs: the call writes every element; the caller need not initialize output. Elements are copied bit for bit,
+ *   NaN with their payload. If output has no elements, no data are read: pointers may be null. MLU-OPS refuses
+ *   empty tensors, kernels other than 1 x 1 and 3 x 3, more than 128 orientations and numbers of them that are not
+ *   powers of two, and numbers of rotations other than 2, 4 and 8. Its device algorithm does not read indices: it
+ *   rotates kernels by multiples of 45 degrees and shifts orientations, which is the result for the indices of
+ *   ORConv2d.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace: the query writes 0; a workspace of any size is accepted, and null with workspace_size 0.
+ *   The handle keeps 8 bytes for each element of indices.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  an element of indices is not from 1 to E: the message names the first such element, [orientation,
+ *              row, column, rotation], and its value; workspace_size of the query is null; workspace is null
+ *              although workspace_size is not 0
+ *
+ * Definition: MLU-OPS header, mluOpActiveRotatedFilterForward; mmcv active_rotated_filter; S2ANet,
+ *   arXiv:2008.09397. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetActiveRotatedFilterForwardWorkspaceSize(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpActiveRotatedFilterForward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, void* workspace, const size_t workspace_size,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -1300,6 +1300,37 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolCoorBackward(
     const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t rois_desc,
     const void* rois, const mluOpTensorDescriptor_t grad_rois_desc, void* grad_rois);
 
+/* Active rotated filter backward (ORConv2d, S2ANet): the gradient of input of mluOpActiveRotatedFilterForward.
+ *
+ *   With the letters of mluOpActiveRotatedFilterForward:
+ *   grad_input[o, i, entry l] = sum over t = 0..r-1 of grad_output[o * r + t, entry indices[l,t] - 1 of filter i]
+ *   If several entries have one target, each receives its gradient, although output copies only the last.
+ *
+ * | tensor      | shape                  | dtype                   | layout |
+ * |-------------|------------------------|-------------------------|--------|
+ * | grad_output | [O * r, I * n, kH, kW] | FLOAT, HALF or BFLOAT16 | any    |
+ * | indices     | [n, kH, kW, r]         | INT32                   | any    |
+ * | grad_input  | [O, I, n, kH, kW]      | as grad_output          | any    |
+ *
+ * Units: indices number the entries of a filter, 1 to E.
+ * Outputs: the call writes every element; the caller need not initialize grad_input. Without rotations it is 0.
+ *   NaN and infinity propagate through the additions. If grad_input has no elements, no data are read: pointers
+ *   may be null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: sums are rounded in
+ *   fp32, in the order of the rotations, starting at +0; HALF and BFLOAT16 are rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  an element of indices is not from 1 to E: the message names the first such element, [orientation,
+ *              row, column, rotation], and its value
+ *
+ * Definition: mmcv active_rotated_filter_backward; S2ANet, arXiv:2008.09397. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpActiveRotatedFilterBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t grad_input_desc,
+    void* grad_input);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 for the center m and the point n of a batch

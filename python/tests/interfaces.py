@@ -155,6 +155,10 @@ def _pool_method(method, **_):
 
 # The functions of mmcv._ext.
 MMCV = {
+    "active_rotated_filter": Row("active_rotated_filter_forward", "input indices 0"),
+    "active_rotated_filter_backward": Row(
+        "active_rotated_filter_backward", "grad_output indices 0"
+    ),
     "assign_score_withk": Row("assign_score_withk_forward", "points centers scores knn_idx +0"),
     "assign_score_withk_backward": Row(
         "assign_score_withk_backward", "grad_output points centers scores knn_idx +1 +2 +0"

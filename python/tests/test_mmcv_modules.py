@@ -159,3 +159,15 @@ def test_attention_of_lower_precision(dtype, autocast):
     for gradient, each in zip(gradients, right):
         assert torch.equal(gradient, each.to(gradient.dtype))
     assert [gradient.dtype for gradient in gradients] == [dtype, dtype, torch.float32]
+
+
+def test_active_rotated_filter():
+    """The gradient of a sum has strides of 0."""
+    filters, indices = cases.arguments("active_rotated_filter")
+    inputs = [filters.clone().requires_grad_() for _ in range(2)]
+    found, expected = ops.active_rotated_filter(inputs[0], indices), mt.active_rotated_filter
+    assert torch.equal(found, expected(inputs[1], indices))
+    found.sum().backward()
+    expected(inputs[1], indices).sum().backward()
+    assert torch.equal(inputs[0].grad, inputs[1].grad)
+    assert (inputs[0].grad == indices.shape[3]).all()

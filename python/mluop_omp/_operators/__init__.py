@@ -21,6 +21,7 @@ from mluop_omp._operators.pixel_bins import *
 from mluop_omp._operators.roi_pools import *
 from mluop_omp._operators.rois import *
 from mluop_omp._operators.rotated_rois import *
+from mluop_omp._operators.rotated_filters import *
 from mluop_omp._operators.sampling import *
 from mluop_omp._operators.sparse_conv import *
 from mluop_omp._operators.sparse_pool import *

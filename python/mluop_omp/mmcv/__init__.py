@@ -21,6 +21,12 @@ nms3d_normal, rotated_feature_align, box_iou_rotated, boxes_overlap_bev and boxe
 with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions and
 devices, and for float64 in deformable convolutions, RoI align, rotated feature align and
 nms_rotated. Transposed sparse convolutions have no kernel here.
+ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, active_rotated_filter,
+points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
+batched_nms, nms_rotated, nms3d, nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d.
+It works with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions
+and devices, and for float64 in deformable convolutions, RoI align, nms_rotated and
+active_rotated_filter. Transposed sparse convolutions have no kernel here.
 """
 
 from __future__ import annotations
@@ -38,6 +44,7 @@ from mluop_omp.mmcv import (
     _attention,
     _boxes,
     _deform_conv,
+    _filters,
     _functions,
     _losses,
     _neighborhoods,
@@ -53,6 +60,14 @@ _MODULE = "mmcv._ext"
 _MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois, _rotated_rois)
 _MODULES = (
     *(_attention, _boxes, _deform_conv, _functions, _losses, _neighborhoods, _points),
+_MODULES = (
+    _attention,
+    _boxes,
+    _deform_conv,
+    _filters,
+    _functions,
+    _losses,
+    _points,
     _rois,
 )
 # What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
@@ -66,6 +81,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 # The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
 # computed here.
 _CPU_KERNELS = {
+    "active_rotated_filter_backward": _dispatch.SINGLE,
+    "active_rotated_filter_forward": _dispatch.SINGLE,
     "box_iou_rotated": _dispatch.SINGLE_AND_DOUBLE,
     **{name: _dispatch.SINGLE for name in FUNCTIONS if "deform_conv" in name},
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,

@@ -136,6 +136,13 @@ def mmcv_rules() -> list[Rule]:
             terms=lambda call: (
                 call.given["grad_output"].shape[1:3].numel() * call.given["kH"] * call.given["kW"]
             ),
+        rule("active_rotated_filter_forward", exact, "output", "output input row column"),
+        rule(
+            "active_rotated_filter_backward",
+            sums,
+            "grad_in",
+            "output input orientation row column",
+            terms=lambda call: max(call.given["indices"].shape[-1], 1),
         ),
         rule("masked_im2col_forward", exact, "col"),
         rule("masked_col2im_forward", exact, "im", "n c h w"),
