@@ -2633,6 +2633,66 @@ mluOpStatus_t MLUOP_WIN_API mluOpActiveRotatedFilterForward(
     const mluOpTensorDescriptor_t indices_desc, const void* indices, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t output_desc, void* output);
 
+/* TIN shift forward (temporal interlacing network): shifts the frames of each group of channels of each video.
+ *
+ *   For the channels c of group g = c / (C / G), with d = shifts[n,g]:
+ *   output[n,t,c,l] = input[n,t-d,c,l] if 0 <= t - d < T, else 0
+ *
+ * | tensor | shape        | dtype                   | layout |
+ * |--------|--------------|-------------------------|--------|
+ * | input  | [N, T, C, L] | FLOAT, HALF or BFLOAT16 | any    |
+ * | shifts | [N, G]       | INT32                   | any    |
+ * | output | [N, T, C, L] | as input                | any    |
+ *
+ * Units: shifts count frames; a positive shift delays. L is the number of pixels of a frame. Any int32 is a valid
+ *   shift: a shift of T or more frames leaves zeros.
+ * Outputs: the call writes every element; the caller need not initialize output. Elements are copied bit for bit,
+ *   NaN with their payload. If output has no elements, no data are read: pointers may be null. MLU-OPS refuses
+ *   tensors without elements, unless T is 0.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  input has elements and C is not a multiple of G
+ *
+ * Definition: MLU-OPS header, mluOpTinShiftForward; mmcv tin_shift; TIN, arXiv:2001.06499. */
+mluOpStatus_t MLUOP_WIN_API mluOpTinShiftForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
+                                                 const void* input, const mluOpTensorDescriptor_t shifts_desc,
+                                                 const void* shifts, const mluOpTensorDescriptor_t output_desc,
+                                                 void* output);
+
+/* TIN shift backward: what MLU-OPS and mmcv use as the gradient of input of mluOpTinShiftForward.
+ *
+ *   With the letters of mluOpTinShiftForward:
+ *   grad_input[n,t,c,l] = grad_output[n,t-d,c,l] if 0 <= t - d < T, else 0
+ *   This is not the gradient, which is grad_output[n,t+d,c,l]: MLU-OPS and mmcv shift the gradient in the same
+ *   direction as the input, and networks are trained with the result. mluOpTinShiftForward of grad_output with the
+ *   negated shifts is the gradient.
+ *
+ * | tensor      | shape        | dtype                   | layout |
+ * |-------------|--------------|-------------------------|--------|
+ * | grad_output | [N, T, C, L] | FLOAT, HALF or BFLOAT16 | any    |
+ * | shifts      | [N, G]       | INT32                   | any    |
+ * | grad_input  | [N, T, C, L] | as grad_output          | any    |
+ *
+ * Units: as in mluOpTinShiftForward.
+ * Outputs: the call writes every element; the caller need not initialize grad_input. Elements are copied bit for
+ *   bit, NaN with their payload. If grad_input has no elements, no data are read: pointers may be null.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  grad_output has elements and C is not a multiple of G
+ *
+ * Definition: MLU-OPS header, mluOpTinShiftBackward; mmcv tin_shift. */
+mluOpStatus_t MLUOP_WIN_API mluOpTinShiftBackward(mluOpHandle_t handle,
+                                                  const mluOpTensorDescriptor_t grad_output_desc,
+                                                  const void* grad_output,
+                                                  const mluOpTensorDescriptor_t shifts_desc, const void* shifts,
+                                                  const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -246,6 +246,8 @@ MMCV = {
         "three_interpolate_backward", "grad_output indices weights 0"
     ),
     "three_nn": Row("three_nn_forward", "unknown known 0 1"),
+    "tin_shift": Row("tin_shift_forward", "input shifts 0"),
+    "tin_shift_backward": Row("tin_shift_backward", "grad_output shifts 0"),
 }
 
 

@@ -171,3 +171,17 @@ def test_active_rotated_filter():
     expected(inputs[1], indices).sum().backward()
     assert torch.equal(inputs[0].grad, inputs[1].grad)
     assert (inputs[0].grad == indices.shape[3]).all()
+
+
+def test_gradient_of_tin_shift():
+    """mmcv shifts the gradient as the input; the derivative is the opposite shift."""
+    video, shifts = cases.arguments("tin_shift")
+    weights = cases.floats(*video.shape)
+    inputs = [video.clone().requires_grad_() for _ in range(2)]
+    found, expected = ops.TINShift()(inputs[0], shifts), mt.tin_shift(inputs[1], shifts)
+    assert torch.equal(found, expected)
+    for output in (found, expected):
+        (output * weights).sum().backward()
+    assert torch.equal(inputs[0].grad, mt.tin_shift_backward(weights, shifts))
+    assert torch.equal(inputs[1].grad, mt.tin_shift(weights, -shifts))
+    assert not torch.equal(inputs[0].grad, inputs[1].grad)

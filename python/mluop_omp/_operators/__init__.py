@@ -26,6 +26,7 @@ from mluop_omp._operators.sampling import *
 from mluop_omp._operators.sparse_conv import *
 from mluop_omp._operators.sparse_pool import *
 from mluop_omp._operators.suppression import *
+from mluop_omp._operators.videos import *
 from mluop_omp._operators.voxels import *
 
 if not TYPE_CHECKING:  # mypy takes a list of literals for the whole of __all__.

@@ -22,7 +22,7 @@ with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all othe
 devices, and for float64 in deformable convolutions, RoI align, rotated feature align and
 nms_rotated. Transposed sparse convolutions have no kernel here.
 ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, active_rotated_filter,
-points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
+tin_shift, points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
 batched_nms, nms_rotated, nms3d, nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d.
 It works with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions
 and devices, and for float64 in deformable convolutions, RoI align, nms_rotated and
@@ -52,6 +52,7 @@ from mluop_omp.mmcv import (
     _points,
     _rois,
     _rotated_rois,
+    _videos,
 )
 
 __all__ = ["FUNCTIONS", "install", "rows_of_three"]
@@ -69,6 +70,7 @@ _MODULES = (
     _losses,
     _points,
     _rois,
+    _videos,
 )
 # What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
 # the modules.

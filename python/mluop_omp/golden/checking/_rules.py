@@ -144,6 +144,8 @@ def mmcv_rules() -> list[Rule]:
             "output input orientation row column",
             terms=lambda call: max(call.given["indices"].shape[-1], 1),
         ),
+        rule("tin_shift_forward", exact, "output", "video frame channel pixel"),
+        rule("tin_shift_backward", exact, "grad_input", "video frame channel pixel"),
         rule("masked_im2col_forward", exact, "col"),
         rule("masked_col2im_forward", exact, "im", "n c h w"),
         rule(
