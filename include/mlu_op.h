@@ -1475,6 +1475,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsRoiPoolBackward(
     const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t mapping_channel_desc,
     const void* mapping_channel, const mluOpTensorDescriptor_t bottom_grad_desc, void* bottom_grad);
 
+/* RoI align, backward, first version: not supported, as in MLU-OPS, which keeps the declaration. Use
+ * mluOpRoiAlignBackward_v2, with pool_mode 1.
+ *
+ * Returns NOT_SUPPORTED before any check, for a null handle as well. Nothing is read or written.
+ *
+ * Definition: MLU-OPS header, mluOpRoiAlignBackward. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(mluOpHandle_t handle, const float spatial_scale,
+                                                  const int sampling_ratio, const bool aligned,
+                                                  const mluOpTensorDescriptor_t grads_desc, const void* grads,
+                                                  const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                  const mluOpTensorDescriptor_t grads_image_desc,
+                                                  void* grads_image);
+
 /* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
  * sum of samples of the values of several levels. mluOpMsDeformAttnBackward computes its gradients.
  *

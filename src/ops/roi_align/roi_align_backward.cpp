@@ -57,3 +57,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     roi_align::native::run_backward(call, {args, grads, argmax_x, argmax_y, grads_image});
   });
 }
+
+// The first version, which MLU-OPS declares and refuses before any check.
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(mluOpHandle_t, const float, const int, const bool,
+                                                  const mluOpTensorDescriptor_t, const void*,
+                                                  const mluOpTensorDescriptor_t, const void*,
+                                                  const mluOpTensorDescriptor_t, void*) {
+  return mluop::run_guarded("mluOpRoiAlignBackward", [] {
+    throw mluop::Failure(MLUOP_STATUS_NOT_SUPPORTED, "not supported, use mluOpRoiAlignBackward_v2");
+  });
+}
