@@ -2706,6 +2706,75 @@ mluOpStatus_t MLUOP_WIN_API mluOpTinShiftBackward(mluOpHandle_t handle,
                                                   const mluOpTensorDescriptor_t shifts_desc, const void* shifts,
                                                   const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
+/* RoI crop forward (CoupleNet, Faster R-CNN): samples an image at the points of grids, by bilinear interpolation.
+ *
+ *   Grid k samples image b = k / (n / B) at (gy, gx) = grid[k,i,j]. In fp32, y = (gy + 1) (H - 1) / 2, and
+ *   likewise x with W; the four pixels around (y, x) have the rows floor(y), floor(y) + 1 and the columns
+ *   floor(x), floor(x) + 1. With their weights, 1 - (y - floor(y)) and y - floor(y) along y and likewise along x:
+ *   output[k,i,j,c] = the sum of weight along y times weight along x times input[b, row, column, c], over the
+ *   pixels that are in the image
+ *
+ * | tensor | shape          | dtype                   | layout |
+ * |--------|----------------|-------------------------|--------|
+ * | input  | [B, H, W, C]   | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | grid   | [n, oh, ow, 2] | as input                | any    |
+ * | output | [n, oh, ow, C] | as input                | NHWC   |
+ *
+ * Units: grid holds y, then x; -1 is the middle of the first pixel of an axis, 1 of the last. n is a multiple of
+ *   B. PyTorch's grid_sample with align_corners and zero padding samples the same points, given as x, y.
+ * Outputs: the call writes every element; the caller need not initialize output. A point whose four pixels are
+ *   outside of the image, or a coordinate of which is NaN or infinite, gives 0. If output has no elements, no data
+ *   are read: pointers may be null. MLU-OPS refuses empty tensors. The serial code of the tests of MLU-OPS
+ *   confuses pixels at the last row and column, for example of points at 1; this function follows the device.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: the four products
+ *   are added in fp32, in the order top left, top right, bottom left, bottom right, starting at +0. HALF and
+ *   BFLOAT16 are an extension: they are computed in fp32 and rounded once, to nearest even. MLU-OPS has FLOAT.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      output has elements and n is not a multiple of B
+ *   NOT_SUPPORTED  an image has 2^31 pixels or more
+ *
+ * Definition: MLU-OPS header, mluOpRoiCropForward; CoupleNet, arXiv:1708.02863. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiCropForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
+                                                const void* input, const mluOpTensorDescriptor_t grid_desc,
+                                                const void* grid, const mluOpTensorDescriptor_t output_desc,
+                                                void* output);
+
+/* RoI crop backward: the gradient of input of mluOpRoiCropForward.
+ *
+ *   grad_input[b,row,column,c] = the sum over the grids of image b and their points of grad_output[k,i,j,c] times
+ *   the weights with which the pixel is sampled
+ *
+ * | tensor      | shape          | dtype                   | layout |
+ * |-------------|----------------|-------------------------|--------|
+ * | grad_output | [n, oh, ow, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | grid        | [n, oh, ow, 2] | as grad_output          | any    |
+ * | grad_input  | [B, H, W, C]   | as grad_output          | NHWC   |
+ *
+ * Units: as in mluOpRoiCropForward.
+ * Outputs: the call writes every element of grad_input, zeros for pixels that no point samples; the caller need
+ *   not initialize it. Points with a NaN or infinite coordinate add nothing. If grad_input has no elements, no
+ *   data are read: pointers may be null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set: sums are in fp32,
+ *   in the order of grids, rows and columns of a grid, and pixels as in mluOpRoiCropForward, starting at +0; HALF
+ *   and BFLOAT16 are rounded once, to nearest even. MLU-OPS adds with atomics, in any order.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 4 bytes for each grid; for HALF and BFLOAT16 also, for each task, the
+ *   sums of a part of the image in fp32.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      grad_input has elements and n is not a multiple of B
+ *   NOT_SUPPORTED  an image has 2^31 pixels or more
+ *
+ * Definition: MLU-OPS header, mluOpRoiCropBackward; CoupleNet, arXiv:1708.02863. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiCropBackward(mluOpHandle_t handle,
+                                                 const mluOpTensorDescriptor_t grad_output_desc,
+                                                 const void* grad_output, const mluOpTensorDescriptor_t grid_desc,
+                                                 const void* grid, const mluOpTensorDescriptor_t grad_input_desc,
+                                                 void* grad_input);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

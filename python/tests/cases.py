@@ -29,6 +29,8 @@ _CONSTANT = {
     "roi_align_backward": [1, 2, 3],
     "roi_pool": [1],
     "roi_pool_backward": [1],
+    "roi_crop": [1],
+    "roi_crop_backward": [1],
     "roiaware_pool3d": [0, 1],
 }
 

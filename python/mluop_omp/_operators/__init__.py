@@ -10,6 +10,7 @@ from mluop_omp._operators._declaration import all_operators, operators  # noqa: 
 from mluop_omp._operators.attention import *
 from mluop_omp._operators.bev_pools import *
 from mluop_omp._operators.boxes import *
+from mluop_omp._operators.crops import *
 from mluop_omp._operators.deform_conv import *
 from mluop_omp._operators.grouping import *
 from mluop_omp._operators.interpolation import *
