@@ -1331,6 +1331,81 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpActiveRotatedFilterBackward(
     const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t grad_input_desc,
     void* grad_input);
 
+/* Bezier align forward (ABCNet): pools interpolated samples of a map between two cubic Bezier curves. Its gradient
+ * is mluOpOmpBezierAlignBackward.
+ *
+ *   A RoI is rois[r] = (image, p0x, p0y, ..., p3x, p3y, q0x, q0y, ..., q3x, q3y): the upper curve from left to
+ *   right, then the lower curve from right to left. In fp32, with all coordinates times spatial_scale:
+ *     width = max(|p0x - p3x|, |q0x - q3x|), height = max(|p0y - p3y|, |q0y - q3y|); at least 1 unless aligned
+ *     upper(u) and lower(u) are the curves from left to right; offset = 0.5 if aligned, else 0
+ *     the center of bin (i, j), with u = j / aligned_width and v = i / aligned_height, is
+ *     lower(u) v + upper(u) (1 - v) - offset
+ *     along y, and likewise along x: bin = height / aligned_height; n = sampling_ratio if positive, else bin
+ *     rounded up; y(k) = center - bin / 2 + (k + 0.5) bin / n, k = 0..n-1, are the samples
+ *   The value of a sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or
+ *   x is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   output[r,i,j,c] = the sum of the samples of bin (i, j), divided by their number
+ *
+ * | tensor | shape                                 | dtype                   | layout |
+ * |--------|---------------------------------------|-------------------------|--------|
+ * | input  | [B, H, W, C]                          | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois   | [R, 17]                               | as input                | any    |
+ * | output | [R, aligned_height, aligned_width, C] | as input                | NHWC   |
+ *
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`.
+ * Outputs: the call writes every element; the caller need not initialize output. Without a sampling ratio, a RoI
+ *   of size 0 has no samples and gives 0: with aligned, horizontal text, whose curves have ends at equal y. A
+ *   sample with a NaN coordinate gives NaN. If output has no elements, the data may be null.
+ * Determinism: the same bits at every thread count and on every instruction set: curves are computed in double and
+ *   rounded to fp32, positions and sums in fp32, in the order of rows and columns of samples, then of pixels. HALF
+ *   and BFLOAT16 are computed in fp32 and rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 100 bytes for each RoI.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      aligned_height or aligned_width is negative; the image of a RoI does not exist; maps have no
+ *                  pixels although output has elements
+ *   NOT_SUPPORTED  a map has 2^31 pixels or more
+ *
+ * Definition: mmcv bezier_align; ABCNet, arXiv:2002.10200. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpBezierAlignForward(mluOpHandle_t handle,
+                                                       const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                       const mluOpTensorDescriptor_t rois_desc, const void* rois,
+                                                       const int aligned_height, const int aligned_width,
+                                                       const float spatial_scale, const int sampling_ratio,
+                                                       const bool aligned,
+                                                       const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Bezier align backward (ABCNet): the gradient of input of mluOpOmpBezierAlignForward.
+ *
+ *   grad_input = the sum over the samples of all bins of grad_output[r,i,j,c] times the weights with which they
+ *   are interpolated, divided by the number of samples of the bin
+ *
+ * | tensor      | shape                                 | dtype                   | layout |
+ * |-------------|---------------------------------------|-------------------------|--------|
+ * | grad_output | [R, aligned_height, aligned_width, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois        | [R, 17]                               | as grad_output          | any    |
+ * | grad_input  | [B, H, W, C]                          | as grad_output          | NHWC   |
+ *
+ * Units: as in mluOpOmpBezierAlignForward.
+ * Outputs: the call writes every element of grad_input, zeros for pixels that no sample reads; the caller need not
+ *   initialize it. A sample with a NaN coordinate adds nothing. If grad_input has no elements, the data may be
+ *   null.
+ * Determinism: the same bits at every thread count and on every instruction set: sums are in fp32, in the order of
+ *   RoIs, bins, samples and pixels; HALF and BFLOAT16 are rounded once, at the end.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 100 bytes for each RoI; for HALF and BFLOAT16 also, for each task,
+ *   the sums of a part of the map in fp32.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpOmpBezierAlignForward returns.
+ *
+ * Definition: mmcv bezier_align; ABCNet, arXiv:2002.10200. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpBezierAlignBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const int aligned_height, const int aligned_width,
+    const float spatial_scale, const int sampling_ratio, const bool aligned,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 for the center m and the point n of a batch

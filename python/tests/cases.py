@@ -19,6 +19,8 @@ SPACE = (5, 4, 3)
 NAMES = sorted(_self_test.OPERATORS)
 # Positions of floating-point arguments in which an operator with derivatives has none.
 _CONSTANT = {
+    "bezier_align": [1],
+    "bezier_align_backward": [1],
     "dynamic_scatter_backward": [1, 2],
     # The number of an image has no derivative; test_pixel_bins.py tests the others.
     "prroi_pool": [1],

@@ -147,6 +147,9 @@ def _rotated_bins(output_size=(), grad_output=None, **_):
     return {"pooled_height": height, "pooled_width": width}
 def _pooled(output_size, **_):
     return {"pooled_height": output_size[0], "pooled_width": output_size[1]}
+def _aligned_bins(output_size=(), grad_output=None, **_):
+    height, width = output_size or grad_output.shape[2:]
+    return {"aligned_height": height, "aligned_width": width}
 
 
 def _pool_method(method, **_):
@@ -164,6 +167,8 @@ MMCV = {
         "assign_score_withk_backward", "grad_output points centers scores knn_idx +1 +2 +0"
     ),
     "ball_query": Row("ball_query_forward", "new_xyz xyz +0"),
+    "bezier_align": Row("bezier_align_forward", "input rois 0", _aligned_bins),
+    "bezier_align_backward": Row("bezier_align_backward", "grad_output rois +0", _aligned_bins),
     "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
     "carafe": Row("carafe_forward", "features masks - - - 0"),
     "carafe_backward": Row("carafe_naive_backward", "grad_output features masks 0 1"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mluop_omp._operators._declaration import all_operators, operators  # noqa: F401
 from mluop_omp._operators.attention import *
 from mluop_omp._operators.bev_pools import *
+from mluop_omp._operators.bezier_rois import *
 from mluop_omp._operators.boxes import *
 from mluop_omp._operators.crops import *
 from mluop_omp._operators.deform_conv import *

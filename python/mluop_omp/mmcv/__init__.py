@@ -42,6 +42,7 @@ from mluop_omp import _dispatch, _requirements
 from mluop_omp._adapters import rows_of_three
 from mluop_omp.mmcv import (
     _attention,
+    _bezier_rois,
     _boxes,
     _deform_conv,
     _filters,
@@ -63,6 +64,7 @@ _MODULES = (
     *(_attention, _boxes, _deform_conv, _functions, _losses, _neighborhoods, _points),
 _MODULES = (
     _attention,
+    _bezier_rois,
     _boxes,
     _deform_conv,
     _filters,
@@ -85,6 +87,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 _CPU_KERNELS = {
     "active_rotated_filter_backward": _dispatch.SINGLE,
     "active_rotated_filter_forward": _dispatch.SINGLE,
+    "bezier_align_backward": _dispatch.SINGLE,
+    "bezier_align_forward": _dispatch.SINGLE,
     "box_iou_rotated": _dispatch.SINGLE_AND_DOUBLE,
     **{name: _dispatch.SINGLE for name in FUNCTIONS if "deform_conv" in name},
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,

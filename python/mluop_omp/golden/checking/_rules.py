@@ -229,6 +229,15 @@ def mmcv_rules() -> list[Rule]:
         # A pixel is in two bins along each axis of each RoI.
         rule("prroi_pool_backward", close, "grad_input", _PIXELS),
         rule("prroi_pool_coor_backward", close, "grad_rois", _ROWS),
+        rule("bezier_align_forward", close, "output", "roi channel row column"),
+        rule(
+            "bezier_align_backward",
+            sums,
+            "grad_input",
+            _PIXELS,
+            # A pixel is in any sample of a RoI.
+            terms=lambda call: max(call.given["grad_output"][:, 0].numel(), 1),
+        ),
         rule(
             "roiaware_pool3d_forward",
             close,
