@@ -487,7 +487,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * CARAFE descriptor
  * ------------------------------------------------------------------------------------------------ */
 
-/* Creates a descriptor that is not set. Returns BAD_PARAM if carafe_desc is null, ALLOC_FAILED if out of memory. */
+/* Creates a descriptor that is not set. Returns BAD_PARAM if carafe_desc is null, ALLOC_FAILED without memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t* carafe_desc);
 
 /* Frees a descriptor. Returns BAD_PARAM if carafe_desc is null. */
@@ -1116,8 +1116,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
  *     center: (cy spatial_scale - offset, cx spatial_scale - offset); offset = 0.5 if aligned, else 0
  *     size: h spatial_scale, w spatial_scale; at least 1 each, unless aligned
  *     theta is negated if clockwise; cos, sin are rounded once from double
- *   Along v, the height, and likewise along u, the width, bin = size / pooled_height; n = sample_ratio if positive,
- *   else bin rounded up, at most 2^24: the samples of a bin. Sample i of bin p is at
+ *   Along v, the height, and likewise along u, the width, bin = size / pooled_height; n = sample_ratio if
+ *   positive, else bin rounded up, at most 2^24: the samples of a bin. Sample i of bin p is at
  *     v(p,i) = -size / 2 + p bin + (i + 0.5) bin / n
  *   and sample (v, u) of the RoI is at
  *     y = v cos - u sin + center y, x = v sin + u cos + center x
@@ -1131,16 +1131,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
  * | rois     | [R, 6]                              | as features             | any    |
  * | output   | [R, pooled_height, pooled_width, C] | as features             | NHWC   |
  *
- * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `features`. The y axis
- *   points down: a positive theta turns counter-clockwise on the image, or clockwise if `clockwise`. MLU-OPS and this
- *   function pass sample_ratio before spatial_scale; mmcv passes spatial_scale first.
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `features`. The y
+ *   axis points down: a positive theta turns counter-clockwise on the image, or clockwise if `clockwise`. MLU-OPS
+ *   and this function pass sample_ratio before spatial_scale; mmcv passes spatial_scale first.
  * Outputs: the call writes every element; the caller need not initialize them. Without sample_ratio, a size that
  *   is 0, negative or not finite has no samples: output is 0. With it, a negative size mirrors the samples. A
  *   sample with a NaN coordinate is NaN. If R or C is 0, which MLU-OPS rejects, the data may be null.
  * Determinism: a sample is ((w1 a + w2 b) + w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom
- *   left c and bottom right d; each weight is the rounded product of the weights along y and x. Sums are fp32 in the
- *   order of samples: the same bits at every thread count and on every instruction set. HALF and BFLOAT16, rois
- *   included, are computed in fp32 and rounded once, to nearest even.
+ *   left c and bottom right d; each weight is the rounded product of the weights along y and x. Sums are fp32 in
+ *   the order of samples: the same bits at every thread count and on every instruction set. HALF and BFLOAT16,
+ *   rois included, are computed in fp32 and rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps about 90 bytes a RoI.
  *
@@ -1168,12 +1168,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignRotatedForward(
  * | rois        | [R, 6]                              | as top_grad             | any    |
  * | bottom_grad | [B, H, W, C]                        | as top_grad             | NHWC   |
  *
- * Outputs: the call writes every element, 0 where no sample is; the caller need not initialize them. A sample with a
- *   NaN coordinate adds nothing. R may be 0, which MLU-OPS rejects. (The example of the header of MLU-OPS, four
+ * Outputs: the call writes every element, 0 where no sample is; the caller need not initialize them. A sample with
+ *   a NaN coordinate adds nothing. R may be 0, which MLU-OPS rejects. (The example of the header of MLU-OPS, four
  *   gradients of 0.25, is wrong: they are 0.765625, 0.109375, 0.109375 and 0.015625.)
  * Determinism: sums are fp32 and start at +0, in the order of RoIs, bins, samples, pixels: the same bits at every
- *   thread count and on every instruction set; mmcv's kernel for CPUs adds in the same order. HALF and BFLOAT16 are
- *   computed in fp32 and rounded once, to nearest even.
+ *   thread count and on every instruction set; mmcv's kernel for CPUs adds in the same order. HALF and BFLOAT16
+ *   are computed in fp32 and rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps about 90 bytes a RoI and, for HALF and BFLOAT16, 4 bytes for each element
  *   of the gradient of one image or more.
@@ -1194,8 +1194,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignRotatedBackward(
  *     center: (y s, x s); (wy, wx) = (sin angle, cos angle) w s / 2; (hy, hx) = (cos angle, -sin angle) h s / 2
  *     points 1: the center
  *     points 5: the center, then center + w + h, center - w + h, center - w - h, center + w - h
- *   The value of a sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or x
- *   is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   The value of a sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or
+ *   x is not in [-1, W]. Positions are clamped to the first and the last pixel.
  *   output[b,i,j,c] = input[b,i,j,c] + the samples, in this order
  *
  * | tensor | shape        | dtype                   | layout |
@@ -1205,13 +1205,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignRotatedBackward(
  * | output | [B, H, W, C] | as input                | NHWC   |
  *
  * Units: bboxes are in pixels of the network's input; spatial_scale converts them to pixels of `input`. The first
- *   field is the position along y, in this function as in the code of MLU-OPS and mmcv; mmrotate passes x first, so
- *   that its samples are transposed. (The formulas in the document of MLU-OPS exchange sine and cosine.)
+ *   field is the position along y, in this function as in the code of MLU-OPS and mmcv; mmrotate passes x first,
+ *   so that its samples are transposed. (The formulas in the document of MLU-OPS exchange sine and cosine.)
  * Outputs: the call writes every element; the caller need not initialize them. A sample with a NaN coordinate is
  *   NaN. Tensors may be empty, which MLU-OPS rejects.
  * Determinism: a sample is ((w1 a + w2 b) + w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom
- *   left c and bottom right d; each weight is the rounded product of the weights along y and x. Sums are fp32 in the
- *   order above: the same bits at every thread count and on every instruction set. HALF and BFLOAT16, bboxes
+ *   left c and bottom right d; each weight is the rounded product of the weights along y and x. Sums are fp32 in
+ *   the order above: the same bits at every thread count and on every instruction set. HALF and BFLOAT16, bboxes
  *   included, are computed in fp32 and rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
@@ -1229,8 +1229,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRotatedFeatureAlignForward(
 
 /* Rotated feature align, backward: the gradient of mluOpRotatedFeatureAlignForward for input.
  *
- *   bottom_input = top_output, plus the sum over the samples of all pixels of top_output[b,i,j,c] times the weights
- *     with which they are interpolated
+ *   bottom_input = top_output, plus the sum over the samples of all pixels of top_output[b,i,j,c] times the
+ *     weights with which they are interpolated
  *
  * | tensor       | shape        | dtype                   | layout |
  * |--------------|--------------|-------------------------|--------|
@@ -1256,15 +1256,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpRotatedFeatureAlignBackward(
     const mluOpTensorDescriptor_t bboxes_desc, const void* bboxes, const float spatial_scale, const int points,
     const mluOpTensorDescriptor_t bottom_input_desc, void* bottom_input);
 
-/* Border align, forward (BorderDet): the maximum of interpolated samples along each border of each box. Its gradient
- * is mluOpBorderAlignBackward.
+/* Border align, forward (BorderDet): the maximum of interpolated samples along each border of each box. Its
+ * gradient is mluOpBorderAlignBackward.
  *
- *   A box is boxes[b,k] = (x1, y1, x2, y2), in pixels of `input`, with w = x2 - x1, h = y2 - y1, in fp32. Its borders
- *   0 to 3 are top and left, from (x1, y1), and bottom and right, from (x2, y2), in steps of (w / pool_size, 0),
- *   (0, h / pool_size), (-w / pool_size, 0) and (0, -h / pool_size). A border has pool_size + 1 samples; the position
- *   of a sample is the one before plus the step, rounded.
- *   The value of a sample of border m is interpolated from channel m C + c of the four pixels around it; it is 0 if
- *   y is not in [-1, H] or x is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   A box is boxes[b,k] = (x1, y1, x2, y2), in pixels of `input`, with w = x2 - x1, h = y2 - y1, in fp32. Its
+ *   borders 0 to 3 are top and left, from (x1, y1), and bottom and right, from (x2, y2), in steps of (w /
+ *   pool_size, 0), (0, h / pool_size), (-w / pool_size, 0) and (0, -h / pool_size). A border has pool_size + 1
+ *   samples; the position of a sample is the one before plus the step, rounded.
+ *   The value of a sample of border m is interpolated from channel m C + c of the four pixels around it; it is 0
+ *   if y is not in [-1, H] or x is not in [-1, W]. Positions are clamped to the first and the last pixel.
  *   output[b,k,m,c] = the greatest sample; argmax_idx[b,k,m,c] = the number of the first greatest sample
  *
  * | tensor     | shape          | dtype                   | layout |
@@ -1277,15 +1277,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpRotatedFeatureAlignBackward(
  * K is any number; MLU-OPS requires H W. Tensors may be empty, which MLU-OPS rejects.
  * Outputs: the call writes every element; the caller need not initialize them. A NaN is not selected, unless it is
  *   sample 0, which it then stays. A sample with a NaN coordinate is NaN.
- * Determinism: exact: the same bits at every thread count and on every instruction set. A sample is ((w1 a + w2 b) +
- *   w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom left c and bottom right d; each weight is
- *   the rounded product of the weights along y and x. HALF and BFLOAT16 are computed in fp32 and rounded once.
+ * Determinism: exact: the same bits at every thread count and on every instruction set. A sample is ((w1 a + w2 b)
+ *   + w3 c) + w4 d in fp32, with the pixels top left a, top right b, bottom left c and bottom right d; each weight
+ *   is the rounded product of the weights along y and x. HALF and BFLOAT16 are computed in fp32 and rounded once.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      pool_size is not positive; the last dimension of input is not a multiple of 4; input has no pixels
- *                  although output has elements
+ *   BAD_PARAM      pool_size is not positive; the last dimension of input is not a multiple of 4; input has no
+ *                  pixels although output has elements
  *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32
  *
  * Definition: MLU-OPS header, mluOpBorderAlignForward; mmcv border_align; BorderDet, arXiv:2007.11056. */
@@ -1298,9 +1298,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(mluOpHandle_t handle, const 
 
 /* Border align, backward: the gradient of mluOpBorderAlignForward for input.
  *
- *   grad_input = the sum over the elements of grad_output, each times the weights with which sample argmax_idx of its
- *     border is interpolated. The position of sample n is the start of the border plus n steps: rounded once, unlike
- *     the sum of steps of mluOpBorderAlignForward, from which it may differ in the last bits.
+ *   grad_input = the sum over the elements of grad_output, each times the weights with which sample argmax_idx of
+ *     its border is interpolated. The position of sample n is the start of the border plus n steps: rounded once,
+ *     unlike the sum of steps of mluOpBorderAlignForward, from which it may differ in the last bits.
  *
  * | tensor      | shape          | dtype                   | layout |
  * |-------------|----------------|-------------------------|--------|
@@ -1311,8 +1311,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(mluOpHandle_t handle, const 
  *
  * Outputs: the call writes every element; the caller need not initialize them. A number of argmax_idx outside
  *   [0, pool_size], and a sample outside the image or with a NaN coordinate, add nothing.
- * Determinism: sums are fp32 and start at +0, in the order of boxes and borders: the same bits at every thread count
- *   and on every instruction set. HALF and BFLOAT16 are computed in fp32 and rounded once, to nearest even.
+ * Determinism: sums are fp32 and start at +0, in the order of boxes and borders: the same bits at every thread
+ *   count and on every instruction set. HALF and BFLOAT16 are computed in fp32 and rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. For HALF and BFLOAT16, the handle keeps 256 H W bytes for each task.
  *
@@ -1342,8 +1342,8 @@ mluOpBorderAlignBackward(mluOpHandle_t handle, const mluOpTensorDescriptor_t gra
  * | output | [R, PH, PW, C] | as input                | as input      |
  * | argmax | [R, PH, PW, C] | INT32                   | as input      |
  *
- * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, PH, PW]. argmax has no descriptor;
- *   it is never null.
+ * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, PH, PW]. argmax has no
+ *   descriptor; it is never null.
  * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`.
  * Outputs: the call writes every element; the caller need not initialize them. A bin without pixels, and each bin
  *   of a RoI with an infinite or NaN corner, is 0, argmax -1. The maximum never selects NaN; if no pixel exceeds
@@ -1380,13 +1380,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiPoolingForward(mluOpHandle_t handle, mluOpPo
  * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
  * Units: of rois, only the image is read; spatial_scale has no effect. A gradient whose argmax is outside [0, H W)
  *   is not used.
- * Outputs: the call writes every element of grads_image, zeros for pixels that are no maximum; the caller need not
+ * Outputs: the call writes every element of grads_image, 0 for pixels without a maximum; the caller need not
  *   initialize it. NaN and infinity propagate through the additions.
  * Determinism: sums are in fp32, in the order of RoIs, then bins: the same bits at every thread count and on every
  *   instruction set; for HALF and BFLOAT16 they are rounded once, at the end.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps 8 bytes for each RoI; for HALF and BFLOAT16 also, for each task, 4 bytes
- *   for each pixel of an image and 16 channels (NCHW: 1 channel).
+ * Memory: no workspace. The handle keeps 8 bytes for each RoI; in NHWC, and for HALF and BFLOAT16, also, for each
+ *   task, about 2 MiB, or 4 bytes for each pixel of an image and 16 channels.
  *
  * Returns, in addition to the statuses of every operator: what mluOpRoiPoolingForward returns.
  *
@@ -1399,8 +1399,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiPoolingBackward(mluOpHandle_t handle, mluOpP
                                                     const mluOpTensorDescriptor_t grads_image_desc,
                                                     void* grads_image);
 
-/* Position-sensitive RoI pooling, forward (R-FCN): each bin of each RoI has channels of its own, whose mean over the
- * bin it returns. Its gradient is mluOpPsRoiPoolBackward.
+/* Position-sensitive RoI pooling, forward (R-FCN): each bin of each RoI has channels of its own, whose mean over
+ * the bin it returns. Its gradient is mluOpPsRoiPoolBackward.
  *
  *   A RoI is rois[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32, with P =
  *   pooled_height = pooled_width = group_size:
@@ -1417,8 +1417,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiPoolingBackward(mluOpHandle_t handle, mluOpP
  * | output          | [R, P, P, output_dim]      | as input                | NHWC   |
  * | mapping_channel | [R, P, P, output_dim]      | INT32                   | NHWC   |
  *
- * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`. The document of
- *   MLU-OPS lists y before x; its code reads x first.
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`. The document
+ *   of MLU-OPS lists y before x; its code reads x first.
  * Outputs: the call writes every element; the caller need not initialize them. A bin without pixels, and each bin
  *   of a RoI with an infinite or NaN corner, is 0. HALF and BFLOAT16, R = 0 and an empty input are an extension:
  *   MLU-OPS has FLOAT and at least one RoI, and leaves the outputs unchanged if input is empty.
@@ -1444,8 +1444,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsRoiPoolForward(
 /* Position-sensitive RoI pooling, backward (R-FCN): the gradient of mluOpPsRoiPoolForward for input.
  *
  *   With the letters of mluOpPsRoiPoolForward:
- *   bottom_grad[b,y,x,c] = the sum, over the RoIs of image b and their bins with pixel (y, x), of top_grad[r,i,j,k]
- *     divided by the number of pixels of the bin, for the k with mapping_channel[r,i,j,k] = c
+ *   bottom_grad[b,y,x,c] = the sum, over the RoIs of image b and their bins with pixel (y, x), of
+ *     top_grad[r,i,j,k] divided by the number of pixels of the bin, for the k with mapping_channel[r,i,j,k] = c
  *
  * | tensor          | shape                     | dtype                   | layout |
  * |-----------------|---------------------------|-------------------------|--------|
@@ -1457,13 +1457,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsRoiPoolForward(
  *
  * Units: as mluOpPsRoiPoolForward.
  *   Without mapping_channel, an extension, the channels are k P^2 + i P + j, as in the forward operator.
- * Outputs: the call writes every element of bottom_grad, zeros for pixels in no bin; the caller need not initialize
- *   it. NaN and infinity propagate through the additions. HALF and BFLOAT16, and R = 0, are an extension.
- * Determinism: sums are in fp32, in the order of RoIs, bins and k: the same bits at every thread count and on every
- *   instruction set; for HALF and BFLOAT16 they are rounded once, at the end.
+ * Outputs: the call writes every element of bottom_grad, zeros for pixels in no bin; the caller need not
+ *   initialize it. NaN and infinity propagate through the additions. HALF and BFLOAT16, and R = 0, are an
+ *   extension.
+ * Determinism: sums are in fp32, in the order of RoIs, bins and k: the same bits at every thread count and on
+ *   every instruction set; for HALF and BFLOAT16 they are rounded once, at the end.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps, for each RoI, 8 bytes and 16 for each row and column of bins; for HALF and
- *   BFLOAT16 also, for each task, 4 bytes for each element of a row of bottom_grad.
+ * Memory: no workspace. The handle keeps, for each RoI, 8 bytes and 16 for each row and column of bins; and, for
+ *   each task, 4 bytes for each element of a row of bottom_grad.
  *
  * Returns, in addition to the statuses of every operator: what mluOpPsRoiPoolForward returns, and
  *   BAD_PARAM  an element of mapping_channel is outside [0, P^2 output_dim - 1]
@@ -1487,6 +1488,92 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(mluOpHandle_t handle, const fl
                                                   const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
                                                   const mluOpTensorDescriptor_t grads_image_desc,
                                                   void* grads_image);
+
+/* Deformable RoI pool forward (Deformable ConvNets): pools interpolated samples of a map in each bin of each RoI,
+ * whose bins move by offsets. mluOpDeformRoiPoolBackward computes its gradients.
+ *
+ *   A RoI is rois[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
+ *     start = y1 spatial_scale - 0.5; size = y2 spatial_scale - 0.5 - start; bin = size / pooled_height
+ *     n = sampling_ratio if positive, else bin rounded up, at most 2^24: the samples of a bin
+ *     y(p,q,i) = start + gamma size offset[r,1,p,q] + p bin + (i + 0.5) bin / n; x uses offset[r,0,p,q]
+ *   The value of a sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or
+ *   x is not in [-1, W]. Positions are clamped to the first and the last pixel.
+ *   output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number
+ *
+ * | tensor | shape                                    | dtype                   | layout |
+ * |--------|------------------------------------------|-------------------------|--------|
+ * | input  | [B, H, W, C]                             | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | rois   | [R, 5]                                   | as input                | any    |
+ * | offset | null, or                                 | as input                | any    |
+ * |        | [R, 2, pooled_height, pooled_width]      |                         |        |
+ * | output | [R, pooled_height, pooled_width, C]      | as input                | NHWC   |
+ *
+ * Units: rois are in pixels of the network's input; spatial_scale converts them to pixels of `input`. An offset is
+ *   in sizes of the RoI times gamma: x, then y. offset is absent if descriptor and data are null, or if its shape
+ *   is [0].
+ * Outputs: the call writes every element; the caller need not initialize output. A bin of size 0, less or infinite
+ *   has no samples without a sampling ratio, and gives 0. A sample with a NaN coordinate gives NaN. If output has
+ *   no elements, the data may be null; MLU-OPS refuses B, R or C of 0.
+ * Determinism: the same bits at every thread count and on every instruction set: positions and sums are in fp32,
+ *   in the order of rows and columns of samples, then of pixels. HALF and BFLOAT16 are computed in fp32 and
+ *   rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 60 bytes for each RoI.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pooled_height or pooled_width is negative; the image of a RoI does not exist; maps have no
+ *                  pixels although output has elements; one of descriptor and data of offset is null
+ *   NOT_SUPPORTED  a map has 2^31 pixels or more; sampling_ratio exceeds 64
+ *
+ * Definition: MLU-OPS header, mluOpDeformRoiPoolForward; mmcv deform_roi_pool; arXiv:1703.06211. */
+mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t offset_desc,
+    const void* offset, const int pooled_height, const int pooled_width, const float spatial_scale,
+    const int sampling_ratio, const float gamma, const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Deformable RoI pool backward (Deformable ConvNets): the gradients of input and offset of
+ * mluOpDeformRoiPoolForward.
+ *
+ *   With g = grad_output[r,p,q,c] divided by the number of samples of the bin:
+ *   grad_input = the sum over the samples of all bins of g times the weights with which they are interpolated
+ *   grad_offset[r,1,p,q] = gamma height sum over the samples inside and the channels of
+ *     g (v11 (x - xl) + v01 (xh - x) + v10 (xl - x) + v00 (x - xh))
+ *   grad_offset[r,0,p,q] = gamma width sum of g (v11 (y - yl) + v10 (yh - y) + v01 (yl - y) + v00 (y - yh))
+ *   v00, v10, v01, v11 are the pixels (yl, xl), (yl, xh), (yh, xl), (yh, xh); y and x are not clamped: within a
+ *   pixel of the border of the map grad_offset is not the derivative, as in MLU-OPS and mmcv.
+ *
+ * | tensor      | shape                               | dtype                   | layout |
+ * |-------------|-------------------------------------|-------------------------|--------|
+ * | grad_output | [R, pooled_height, pooled_width, C] | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | input       | [B, H, W, C]                        | as grad_output          | NHWC   |
+ * | rois        | [R, 5]                              | as grad_output          | any    |
+ * | offset      | null, or                            | as grad_output          | any    |
+ * |             | [R, 2, pooled_height, pooled_width] |                         |        |
+ * | grad_input  | [B, H, W, C]                        | as grad_output          | NHWC   |
+ * | grad_offset | as offset                           | as grad_output          | any    |
+ *
+ * Units: as in mluOpDeformRoiPoolForward. grad_offset is present if offset is.
+ * Outputs: the call writes every element, zeros for pixels that no sample reads; the caller need not initialize
+ *   them. A sample with a NaN coordinate adds nothing. If no output has elements, the data may be null.
+ * Determinism: the same bits at every thread count and on every instruction set: sums of grad_input are in fp32,
+ *   in the order of RoIs, bins, samples and pixels; sums of grad_offset in double, in the order of samples and
+ *   channels. Both are rounded once. MLU-OPS adds with atomics, in any order.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 60 bytes for each RoI; for HALF and BFLOAT16 also, for each task,
+ *   the sums of a part of the map in fp32.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpDeformRoiPoolForward returns, and
+ *   BAD_PARAM      one of descriptor and data of grad_offset is null, or one of offset and grad_offset is absent
+ *
+ * Definition: MLU-OPS header, mluOpDeformRoiPoolBackward; mmcv deform_roi_pool; arXiv:1703.06211. */
+mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t rois_desc,
+    const void* rois, const mluOpTensorDescriptor_t offset_desc, const void* offset, const int pooled_height,
+    const int pooled_width, const float spatial_scale, const int sampling_ratio, const float gamma,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input,
+    const mluOpTensorDescriptor_t grad_offset_desc, void* grad_offset);
 
 /* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
  * sum of samples of the values of several levels. mluOpMsDeformAttnBackward computes its gradients.
@@ -2489,8 +2576,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
  * | mask   | [N, s*H, s*W, G*k*k] | as input                | NHWC   |
  * | output | [N, s*H, s*W, C]     | as input                | NHWC   |
  *
- * Units: k is odd: a kernel is centered on pixel (y / s, x / s) of the input. Masks are weights of any sign; CARAFE
- *   passes the softmax of its predictions.
+ * Units: k is odd: a kernel is centered on pixel (y / s, x / s) of the input. Masks are weights of any sign;
+ *   CARAFE passes the softmax of its predictions.
  * Outputs: the call writes every element; the caller need not initialize output. NaN and infinity propagate. If
  *   output is empty, no data are read: pointers may be null.
  * Determinism: the same bits in every run, at every thread count and on every instruction set: products and sums

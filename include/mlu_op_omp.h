@@ -974,8 +974,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
  *
  * A RoI is (image, cx, cy, w, h, theta). `clockwise` negates theta of the samples, not of the orientations. The
  *   kernel of mmcv reads outside its tensor for theta below -2 pi; this function does not.
- * Outputs: the call writes every element; the caller need not initialize them. If R or C is 0, the data may be null.
- *   With an infinite or NaN theta, i is 0.
+ * Outputs: the call writes every element; the caller need not initialize them. If R or C is 0, the data may be
+ *   null. With an infinite or NaN theta, i is 0.
  * Determinism: sums are fp32 in the order of samples: the same bits at every thread count and on every instruction
  *   set. HALF and BFLOAT16, rois included, are computed in fp32 and rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
@@ -983,8 +983,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pooled_height, pooled_width or num_orientations is not positive; num_samples is negative;
- *                  spatial_scale is negative or NaN; C is not a multiple of num_orientations; the image of a RoI does
- *                  not exist; features has no pixels although R and C are positive
+ *                  spatial_scale is negative or NaN; C is not a multiple of num_orientations; the image of a RoI
+ *                  does not exist; features has no pixels although R and C are positive
  *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32; num_samples exceeds 64
  *
  * Definition: mmcv riroi_align_rotated; ReDet, arXiv:2103.07733. */
@@ -997,8 +997,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpRiroiAlignRotatedForward(
 /* RoI align of rotated RoIs with orientations, backward: the gradient of mluOpOmpRiroiAlignRotatedForward for
  * features.
  *
- *   mixed[r,p,q,g n + a] = the sum over the orientations o that read a, of their weight times top_grad[r,p,q,g n + o]
- *   bottom_grad = the result of mluOpRoiAlignRotatedBackward for the gradient `mixed`
+ *   mixed[r,p,q,g n + a] = the sum over the orientations o that read a, of their weight times top_grad[r,p,q,g n +
+ *   o] bottom_grad = the result of mluOpRoiAlignRotatedBackward for the gradient `mixed`
  *
  * | tensor      | shape                               | dtype                   | layout |
  * |-------------|-------------------------------------|-------------------------|--------|
@@ -1008,8 +1008,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpRiroiAlignRotatedForward(
  *
  * Outputs: the call writes every element, 0 where no sample is; the caller need not initialize them. R may be 0. A
  *   sample with a NaN coordinate adds nothing.
- * Determinism: `mixed` is fp32; sums are fp32 and start at +0, in the order of RoIs, bins, samples, pixels: the same
- *   bits at every thread count and on every instruction set. HALF and BFLOAT16 are rounded once, to nearest even.
+ * Determinism: `mixed` is fp32; sums are fp32 and start at +0, in the order of RoIs, bins, samples, pixels: the
+ *   same bits at every thread count and on every instruction set. HALF and BFLOAT16 are rounded once, to nearest
+ *   even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps about 90 bytes a RoI and, for HALF and BFLOAT16, 4 bytes for each element
  *   of the gradient of one image or more.
@@ -1160,13 +1161,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolBackward(
     const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
     const mluOpTensorDescriptor_t input_grad_desc, void* input_grad);
 
-/* RoI pooling, forward, with the bins of mmcv's roi_pool, or with those of mluOpRoiPoolingForward. Its gradient is
- * mluOpRoiPoolingBackward.
+/* RoI pooling, forward, with the bins of mmcv's roi_pool, or with the bins of mluOpRoiPoolingForward. Its gradient
+ * is mluOpRoiPoolingBackward.
  *
  *   A RoI is rois[r] = (image, x1, y1, x2, y2). rounded false: along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale; size = (y2 + 1) spatial_scale - start; bin = size / PH
- *     bin p has the pixels from floor(p bin + start) to ceil((p + 1) bin + start) - 1 that are in the image; none if
- *     size is not positive
+ *     bin p has the pixels from floor(p bin + start) to ceil((p + 1) bin + start) - 1 that are in the image; none
+ *     if size is not positive
  *   rounded true: the bins of mluOpRoiPoolingForward.
  *   output[r,p,q,c] = the greatest pixel of bin (p, q); argmax[r,p,q,c] = y W + x of the first one, by rows
  *
@@ -1198,14 +1199,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpRoiPoolForward(mluOpHandle_t handle, const b
                                                    const mluOpTensorDescriptor_t output_desc, void* output,
                                                    const mluOpTensorDescriptor_t argmax_desc, void* argmax);
 
-/* Precise RoI pooling, forward (IoU-Net): the mean of the interpolated image over each bin of each RoI, computed as
- * an integral, without samples. mluOpOmpPrroiPoolBackward and mluOpOmpPrroiPoolCoorBackward are its gradients.
+/* Precise RoI pooling, forward (IoU-Net): the mean of the interpolated image over each bin of each RoI, computed
+ * as an integral, without samples. mluOpOmpPrroiPoolBackward and mluOpOmpPrroiPoolCoorBackward are its gradients.
  *
  *   A RoI is rois[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale; bin = max(y2 spatial_scale - start, 0) / PH
  *     bin p: low = start + p bin, high = low + bin; Gy(p,y) = the integral over the bin of max(0, 1 - |t - y|) dt
  *   output[r,p,q,c] = (the sum over y, x of Gy(p,y) Gx(q,x) input[image,y,x,c]) / (bin_y bin_x)
- *   Pixels are at integers, without an offset; outside the image, the interpolated image falls to 0 within a pixel.
+ *   Pixels are at integers, without an offset; outside the image, the interpolated image falls to 0 within a
+ *   pixel.
  *
  * | tensor | shape          | dtype                   | layout |
  * |--------|----------------|-------------------------|--------|
@@ -1220,8 +1222,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpRoiPoolForward(mluOpHandle_t handle, const b
  *   count and on every instruction set. HALF and BFLOAT16 are computed in fp32 and rounded once, to nearest even.
  *   mmcv adds the four corners of each unit cell, in another order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. For each RoI, the handle keeps at most 8 bytes for each row and column of pixels and 36 for
- *   each row and column of bins; for each task, 4 bytes for each pixel of a row and up to 256 channels.
+ * Memory: no workspace. For each RoI, the handle keeps at most 8 bytes for each row and column of pixels and 36
+ *   for each row and column of bins; for each task, 4 bytes for each pixel of a row and up to 256 channels.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      the image of a RoI does not exist
@@ -1236,8 +1238,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolForward(mluOpHandle_t handle, const
 /* Precise RoI pooling, backward: the gradient of mluOpOmpPrroiPoolForward for input.
  *
  *   With the letters of mluOpOmpPrroiPoolForward:
- *   grad_input[b,y,x,c] = the sum over the RoIs of image b and their bins of Gy(p,y) Gx(q,x) grad_output[r,p,q,c] /
- *     (bin_y bin_x)
+ *   grad_input[b,y,x,c] = the sum over the RoIs of image b and their bins of Gy(p,y) Gx(q,x) grad_output[r,p,q,c]
+ *     / (bin_y bin_x)
  *
  * | tensor      | shape          | dtype                   | layout |
  * |-------------|----------------|-------------------------|--------|
@@ -1252,8 +1254,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolForward(mluOpHandle_t handle, const
  *   the same bits at every thread count and on every instruction set; for HALF and BFLOAT16 they are rounded once,
  *   at the end. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: as mluOpOmpPrroiPoolForward; for HALF and BFLOAT16 also, for each task, 4 bytes for each pixel of an image
- *   and up to 256 channels.
+ * Memory: as mluOpOmpPrroiPoolForward; for HALF and BFLOAT16 also, for each task, 4 bytes for each pixel of an
+ *   image and up to 256 channels.
  *
  * Returns, in addition to the statuses of every operator: what mluOpOmpPrroiPoolForward returns.
  *
@@ -1267,8 +1269,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolBackward(mluOpHandle_t handle, cons
 
 /* Precise RoI pooling, gradient of the coordinates: the gradient of mluOpOmpPrroiPoolForward for rois.
  *
- *   With the letters of mluOpOmpPrroiPoolForward, f = the interpolated image, A = bin_y bin_x, v = output[r,p,q,c] and
- *   the bin (p, q) = [Y1, Y2] x [X1, X2]:
+ *   With the letters of mluOpOmpPrroiPoolForward, f = the interpolated image, A = bin_y bin_x, v = output[r,p,q,c]
+ *   and the bin (p, q) = [Y1, Y2] x [X1, X2]:
  *   d1 = spatial_scale ((Y2 - Y1) v - the integral of f(t, X1) over [Y1, Y2]) / A
  *   d2 = spatial_scale (the integral of f(t, X2) over [Y1, Y2] - (Y2 - Y1) v) / A
  *   grad_rois[r,1] = the sum over p, q, c of grad_output[r,p,q,c] (d1 (1 - q / PW) + d2 (1 - (q + 1) / PW))
@@ -1365,7 +1367,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpActiveRotatedFilterBackward(
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      aligned_height or aligned_width is negative; the image of a RoI does not exist; maps have no
  *                  pixels although output has elements
- *   NOT_SUPPORTED  a map has 2^31 pixels or more
+ *   NOT_SUPPORTED  a map has 2^31 pixels or more; sampling_ratio exceeds 64
  *
  * Definition: mmcv bezier_align; ABCNet, arXiv:2002.10200. */
 mluOpStatus_t MLUOP_WIN_API mluOpOmpBezierAlignForward(mluOpHandle_t handle,

@@ -11,8 +11,8 @@ using reference::for_each_pixel;
 using reference::SampleAxis;
 using reference::to_f32;
 
-// Calls visit(pixel of the maps, bin, weight / number of samples) for each pixel of each sample of each bin, by the
-// definition. `maps`, `bins`: the tensors of pixels and of bins.
+// Calls visit(pixel of the maps, bin, weight / number of samples) for each pixel of each sample of each bin, by
+// the definition. `maps`, `bins`: the tensors of pixels and of bins.
 template <class Visit>
 void for_each_tap(const Arguments& a, const Operand& maps, const Operand& bins, const Visit& visit) {
   const int64_t H = maps.dim(1), W = maps.dim(2), R = bins.dim(0), PH = bins.dim(1), PW = bins.dim(2);

@@ -6,8 +6,8 @@
 namespace mluop::cases::carafe {
 namespace {
 
-// Calls visit(output pixel, input pixel, weight): the indices of pixels in [N, H, W] and of the weight of group 0 in
-// the mask, for each weight inside of the image.
+// Calls visit(output pixel, input pixel, weight): the indices of pixels in [N, H, W] and of the weight of group 0
+// in the mask, for each weight inside of the image.
 template <class Visit>
 void for_each_weight(const Arguments& a, const Visit& visit) {
   const int64_t N = a[0].dim(0), H = a[0].dim(1), W = a[0].dim(2), k = a.int32("kernel_size"),

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "case/description.h"
 
@@ -60,15 +62,22 @@ void expect_forward(Arguments& a) {
 
 void expect_backward(Arguments& a) {
   double* const gradients[] = {sums_of(a[3]), sums_of(a[4])};
+  if (a[1].count() == 0) return;
   with_element_type(a[0], [&]<class T>() {
     const T *grad = a[0].as<const T>(), *input1 = a[1].as<const T>(), *input2 = a[2].as<const T>();
+    // The gradients of each displacement (n, p, q) of a pixel of input1, by the elements of both pixels.
+    std::map<std::array<int64_t, 3>, double> weights;
+    const int64_t plane = a[0].dim(3) * a[0].dim(4);
     for_each_product(a, a[1], [&](int64_t from, int64_t first, int64_t second) {
-      const double g = reference::to_f32(grad[from]);
-      for (int64_t c = 0; c < a[1].dim(3); ++c) {
-        gradients[0][first + c] += g * reference::to_f32(input2[second + c]);
-        gradients[1][second + c] += g * reference::to_f32(input1[first + c]);
-      }
+      weights[{from / plane, first, second}] += reference::to_f32(grad[from]);
     });
+    for (const auto& [key, weight] : weights) {
+      const auto [displacement, first, second] = key;
+      for (int64_t c = 0; c < a[1].dim(3); ++c) {
+        gradients[0][first + c] += weight * reference::to_f32(input2[second + c]);
+        gradients[1][second + c] += weight * reference::to_f32(input1[first + c]);
+      }
+    }
   });
 }
 

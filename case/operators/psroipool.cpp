@@ -125,6 +125,7 @@ Operator described(const std::string& direction, const std::string& function) {
   op.name = "ps_roi_pool_" + direction;
   op.aliases = {"psroipool_" + direction};
   op.function = function;
+  op.multiplies = true;
   op.parameter_messages = {op.name + "_param", op.aliases[0] + "_param"};
   op.criteria = sum_criteria;
   op.sizes = {{"b", 2, 1, 3},  {"h", 9, 1, 30}, {"w", 11, 1, 40},

@@ -46,8 +46,8 @@ void for_each_sample(const Arguments& a, const char* ratio_name, bool is_aligned
   }
 }
 
-// Calls visit(map, bin, weight) for the elements of `maps` [B, H, W, C] and their weights in the elements of `bins`
-// [R, PH, PW, C].
+// Calls visit(map, bin, weight) for the elements of `maps` [B, H, W, C] and their weights in the elements of
+// `bins` [R, PH, PW, C].
 template <bool kOriented, class Visit>
 void for_each_weight(const Arguments& a, const Operand& maps, const Operand& bins, const Visit& visit) {
   const int64_t H = maps.dim(1), W = maps.dim(2), C = maps.dim(3), PH = bins.dim(1), PW = bins.dim(2);
@@ -114,7 +114,7 @@ void fit(Case& c) {
 }
 
 // Sizes and centers at multiples of 1/8 pixel; some RoIs extend past the image, or have a zero or negative size.
-Tensor make_rois(const Recipe& r, float scale) {
+Tensor rotated_rois(const Recipe& r, float scale) {
   Integers random(r.seed + 1);
   const auto eighths = [&](int64_t pixels) { return static_cast<float>(random.below(8 * pixels)) / 8 / scale; };
   std::vector<float> values;
@@ -150,7 +150,7 @@ Case make(const Recipe& r) {
     return make_tensor(id, r.dtype, dims, MLUOP_LAYOUT_NHWC);
   };
   c.inputs = {with_uniform(tensor(kForward ? "features" : "top_grad", kForward ? maps : bins), r.seed),
-              make_rois(r, scale)};
+              rotated_rois(r, scale)};
   c.outputs = {tensor(kForward ? "output" : "bottom_grad", kForward ? bins : maps)};
   return c;
 }

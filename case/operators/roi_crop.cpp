@@ -96,7 +96,7 @@ Operator described() {
   op.tensors = {{kForward ? "input" : "grad_output", Role::kInput, kForward ? pixels : points},
                 {"grid", Role::kInput, {"grid", "row", "column", "axis"}, kAnyLayout},
                 {kForward ? "output" : "grad_input", Role::kOutput, kForward ? points : pixels}};
-  op.tensors[kForward ? 0 : 2].free_dims = {1, 2};
+  op.tensors[kForward ? 0 : 2].free_dims = {0, 1, 2};
   op.tensors[1].keeps_signs = true;
   op.run = [](const Arguments& a) {
     return call(kForward ? mluOpRoiCropForward : mluOpRoiCropBackward, a.handle, a[0], a[1], a[2]);

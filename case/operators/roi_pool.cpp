@@ -124,6 +124,7 @@ Operator described(const std::string& name, const std::string& function) {
   Operator op;
   op.name = name;
   op.function = function;
+  op.multiplies = true;
   op.parameter_messages = {name + "_param"};
   op.sizes = {{"b", 2, 1, 3},   {"c", 5, 1, 70},          {"h", 9, 1, 30},
               {"w", 11, 1, 40}, {"r", 6, 1, 20},          {"ph", 3, 1, 8},

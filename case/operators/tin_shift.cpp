@@ -39,7 +39,7 @@ Operator described() {
   op.name = kForward ? "tin_shift_forward" : "tin_shift_backward";
   op.function = kForward ? "mluOpTinShiftForward" : "mluOpTinShiftBackward";
   op.tensors = {{kForward ? "input" : "grad_output", Role::kInput, axes, kAnyLayout, {}},
-                {"shifts", Role::kInput, {"video", "group"}, kAnyLayout, {}},
+                {"shifts", Role::kInput, {"video", "group"}, kAnyLayout, {1}},
                 {kForward ? "output" : "grad_input", Role::kOutput, axes, kAnyLayout}};
   op.run = [](const Arguments& a) {
     return call(kForward ? mluOpTinShiftForward : mluOpTinShiftBackward, a.handle, a[0], a[1], a[2]);

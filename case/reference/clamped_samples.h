@@ -28,8 +28,8 @@ inline bool is_outside(float position, int64_t pixels) {
   return position < -1 || position > static_cast<float>(pixels);
 }
 
-// Calls visit(position) for the samples of an axis in bin p that are not outside the map. Positions ascend if there
-// are many.
+// Calls visit(position) for the samples of an axis in bin p that are not outside the map. Positions ascend if
+// there are many.
 template <class Visit>
 void for_each_position(const SampleAxis& axis, int64_t p, int64_t pixels, const Visit& visit) {
   constexpr int kMany = 64;

@@ -21,6 +21,7 @@ NAMES = sorted(_self_test.OPERATORS)
 _CONSTANT = {
     "bezier_align": [1],
     "bezier_align_backward": [1],
+    "deform_roi_pool": [1],
     "dynamic_scatter_backward": [1, 2],
     # The number of an image has no derivative; test_pixel_bins.py tests the others.
     "prroi_pool": [1],

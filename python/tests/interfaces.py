@@ -145,8 +145,12 @@ def _bins(method, output_size=(), grad_output=None, **_):
 def _rotated_bins(output_size=(), grad_output=None, **_):
     height, width = output_size or grad_output.shape[2:]
     return {"pooled_height": height, "pooled_width": width}
+
+
 def _pooled(output_size, **_):
     return {"pooled_height": output_size[0], "pooled_width": output_size[1]}
+
+
 def _aligned_bins(output_size=(), grad_output=None, **_):
     height, width = output_size or grad_output.shape[2:]
     return {"aligned_height": height, "aligned_width": width}
@@ -322,6 +326,17 @@ class Mmcv:
         self.ext.modulated_deform_conv_backward(*inputs, *gradients, grad, **numbers)
         of_image, of_weight, of_bias, of_offset, of_mask = gradients
         return of_image, of_offset, of_mask, of_weight, of_bias
+
+    def deform_roi_pool(self, input, rois, offset, output_size, *numbers):
+        output = unwritten(input, len(rois), input.shape[1], *output_size)
+        self.ext.deform_roi_pool_forward(input, rois, offset, output, *output_size, *numbers)
+        return (output,)
+
+    def deform_roi_pool_backward(self, grad, input, rois, offset, *numbers):
+        gradients = torch.zeros_like(input), torch.zeros_like(offset)
+        arguments = grad, input, rois, offset, *gradients, *grad.shape[2:], *numbers
+        self.ext.deform_roi_pool_backward(*arguments)
+        return gradients
 
     def roi_pool(self, input, rois, output_size, scale, rounded):
         if rounded:  # mmcv does not round corners.

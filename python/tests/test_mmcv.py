@@ -118,6 +118,24 @@ def test_points_sampler():
         assert found.dtype is torch.int32
         assert torch.equal(found, mt.furthest_point_sample(each.float(), 5))
     assert ops.furthest_point_sample(points, 0).shape == (2, 0)
+    distances = torch.cdist(points, points)
+    for each in (distances, distances.half(), distances.bfloat16(), distances.double()):
+        found = ops.furthest_point_sample_with_dist(each, 5)
+        assert torch.equal(found, mt.furthest_point_sample_with_dist(each.float(), 5))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_prroi_pool(dtype):
+    """mmcv's function asks for float32."""
+    image, rois, *others = cases.arguments("prroi_pool")
+    inputs = [(image.to(dtype), rois.to(dtype)) for _ in range(2)]
+    outputs = []
+    for function, tensors in zip((ops.prroi_pool, mt.prroi_pool), inputs):
+        outputs.append(function(*(each.requires_grad_() for each in tensors), *others))
+        outputs[-1].sum().backward()
+        outputs += [each.grad for each in tensors]
+    assert all(map(torch.equal, outputs[:3], outputs[3:]))
+    assert outputs[0].dtype is dtype
 
 
 @pytest.mark.parametrize("aggregate", ["avg", "max"])
@@ -605,9 +623,18 @@ def test_the_inverse_convolution_is_the_transpose(pad):
     torch.testing.assert_close(y.grad, features.detach(), rtol=1e-4, atol=1e-4)
 
 
-def test_functions_without_kernel_say_so():
-    with pytest.raises(NotImplementedError, match="roi_pool_forward has no CPU kernel"):
-        ext.roi_pool_forward(torch.zeros(1))
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("three_nn_forward", "got no tensor of the CPU, and mmcv-lite has no other kernel"),
+        ("get_compiler_version", r"has no CPU kernel in mluop_omp or mmcv-lite: .* mmcv==2"),
+        ("sync_bn_forward_mean", "has no CPU kernel in mluop_omp or mmcv: compute it on an"),
+    ],
+)
+def test_functions_without_kernel_say_so(name, reason):
+    pattern = rf"^mmcv\._ext\.{name} {reason}.*; docs/mmcv\.md lists what runs on a CPU$"
+    with pytest.raises(NotImplementedError, match=pattern):
+        getattr(ext, name)(torch.zeros(1, device="meta"))
     assert not hasattr(ext, "__path__")
 
 
@@ -633,9 +660,9 @@ assert sys.modules["mmcv._ext"] is extension
 points = torch.rand(1, 5, 3)
 distance, _ = mmcv.ops.three_nn(points, points)
 assert not distance[..., 0].any() and not calls
-extension.roi_pool_forward(points)
+extension.get_compiler_version(points)
 extension.three_nn_forward(points.to("meta"), points.to("meta"), None, None)
-assert calls == ["roi_pool_forward", "three_nn"], calls
+assert calls == ["get_compiler_version", "three_nn"], calls
 voxelize = mmcv.ops.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 4], 2, 5)
 cloud = torch.tensor([[1.5, 2.5, 3.5, 9.0]])
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):

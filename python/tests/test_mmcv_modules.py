@@ -185,3 +185,58 @@ def test_gradient_of_tin_shift():
     assert torch.equal(inputs[0].grad, mt.tin_shift_backward(weights, shifts))
     assert torch.equal(inputs[1].grad, mt.tin_shift(weights, -shifts))
     assert not torch.equal(inputs[0].grad, inputs[1].grad)
+
+
+def test_deformable_roi_pool_is_a_grid_sample():
+    """One sample a bin, inside of the image; the formulation of PyTorch has the derivatives."""
+    image, rois, offset, size, scale, *_ = cases.arguments("deform_roi_pool")
+    results = []
+    for pool in (ops.deform_roi_pool, _pool_by_grid_sample):
+        inputs = image.clone().requires_grad_(), offset.clone().requires_grad_()
+        output = pool(inputs[0], rois, inputs[1], size, scale, 1, 0.1)
+        output.square().sum().backward()
+        results.append([output.detach(), *(each.grad for each in inputs)])
+    torch.testing.assert_close(*results)
+
+
+def _pool_by_grid_sample(image, rois, offset, size, scale, _, gamma):
+    low, extent = rois[:, 1:3] * scale - 0.5, (rois[:, 3:] - rois[:, 1:3]) * scale
+    bins = torch.stack(torch.meshgrid(*map(torch.arange, size), indexing="ij")[::-1])
+    parts = (bins + 0.5) / torch.tensor(size[::-1]).view(2, 1, 1)
+    at = low[:, :, None, None] + extent[:, :, None, None] * (parts + gamma * offset)
+    pixels = torch.tensor(image.shape[:1:-1]).view(2, 1, 1) - 1
+    grid = (2 * at / pixels - 1).permute(0, 2, 3, 1)
+    return torch.nn.functional.grid_sample(image[rois[:, 0].long()], grid, align_corners=True)
+
+
+def test_deformable_roi_pool_at_the_border():
+    """Its gradients of offsets are mmcv's, although the output is constant there."""
+    image, rois = (
+        torch.arange(16.0).square().view(1, 1, 4, 4),
+        torch.tensor([[0, -0.3, -0.3, 0.5, 0.5]]),
+    )
+    offset = torch.zeros(1, 2, 1, 1, requires_grad=True)
+    ops.deform_roi_pool(image, rois, offset, (1, 1), 1.0, 1, 0.1).backward()
+    torch.testing.assert_close(offset.grad.flatten(), torch.tensor([-0.176, 1.024]))
+
+
+@pytest.mark.parametrize(
+    "name", ["DeformRoIPool", "DeformRoIPoolPack", "ModulatedDeformRoIPoolPack"]
+)
+def test_modules_of_deformable_roi_pools(name):
+    """The first pool of a pack has no offsets; the gradient of a sum has strides of 0."""
+    image, rois, _, size, scale, *_ = cases.arguments("deform_roi_pool")
+    torch.manual_seed(0)
+    channels = () if name == "DeformRoIPool" else (image.shape[1], 8)
+    module = getattr(ops, name)(tuple(size), *channels, spatial_scale=scale)
+    for each in module.parameters():
+        torch.nn.init.normal_(each, std=0.1)
+    results = []
+    for dtype in (torch.float32, torch.float64):
+        input = image.to(dtype, copy=True).requires_grad_()
+        module.to(dtype).zero_grad()
+        output = module(input, rois.to(dtype))
+        output.sum().backward()
+        gradients = [each.grad.double() for each in (input, *module.parameters())]
+        results.append([output.detach().double(), *(each.clone() for each in gradients)])
+    torch.testing.assert_close(*results, rtol=1e-4, atol=1e-5)

@@ -8,8 +8,8 @@
 
 namespace mluop::cases {
 
-// RoIs at multiples of 1/8 of a pixel, for the sizes b, h, w and r of the generator. Some extend past the image, or
-// have no size or a negative one.
+// RoIs at multiples of 1/8 of a pixel, for the sizes b, h, w and r of the generator. Some extend past the image,
+// or have no size or a negative one.
 inline Tensor make_rois(const Recipe& r, float spatial_scale, bool keeps_in_image = false) {
   const Tensor rois = make_tensor("rois", r.dtype, {checked_product({r["r"], 5}) / 5, 5});
   Integers random(r.seed + 1);

@@ -13,6 +13,7 @@ from mluop_omp._operators.bezier_rois import *
 from mluop_omp._operators.boxes import *
 from mluop_omp._operators.crops import *
 from mluop_omp._operators.deform_conv import *
+from mluop_omp._operators.deformable_rois import *
 from mluop_omp._operators.grouping import *
 from mluop_omp._operators.interpolation import *
 from mluop_omp._operators.losses import *
@@ -22,8 +23,8 @@ from mluop_omp._operators.neighbors import *
 from mluop_omp._operators.pixel_bins import *
 from mluop_omp._operators.roi_pools import *
 from mluop_omp._operators.rois import *
-from mluop_omp._operators.rotated_rois import *
 from mluop_omp._operators.rotated_filters import *
+from mluop_omp._operators.rotated_rois import *
 from mluop_omp._operators.sampling import *
 from mluop_omp._operators.sparse_conv import *
 from mluop_omp._operators.sparse_pool import *

@@ -3,30 +3,11 @@
     import mluop_omp.mmcv
     mluop_omp.mmcv.install()
 
-or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
-mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup, ThreeInterpolate,
-BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, RoIAlignRotated, RiRoIAlignRotated,
-BorderAlign, MultiScaleDeformableAttention,
-SigmoidFocalLoss, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
-BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, MultiScaleDeformableAttention,
-SigmoidFocalLoss, CARAFE, CARAFENaive, Correlation, DynamicScatter, Voxelization, DeformConv2d,
-DeformConv2dPack,
-ModulatedDeformConv2d, ModulatedDeformConv2dPack, MaskedConv2d, the sparse convolutions
-SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d
-and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d, and the functions
-furthest_point_sample, furthest_point_sample_with_dist, gather_points, grouping_operation and
-ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, points_in_boxes_part,
-points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d,
-nms3d_normal, rotated_feature_align, box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works
-with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions and
-devices, and for float64 in deformable convolutions, RoI align, rotated feature align and
-nms_rotated. Transposed sparse convolutions have no kernel here.
-ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, active_rotated_filter,
-tin_shift, points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
-batched_nms, nms_rotated, nms3d, nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d.
+or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes
+and functions of mmcv compute tensors of the CPU with this library; docs/mmcv.md lists each of them.
 It works with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions
-and devices, and for float64 in deformable convolutions, RoI align, nms_rotated and
-active_rotated_filter. Transposed sparse convolutions have no kernel here.
+and devices, and for float64 in deformable convolutions, RoI align and its forms,
+active_rotated_filter and nms_rotated.
 """
 
 from __future__ import annotations
@@ -59,9 +40,6 @@ from mluop_omp.mmcv import (
 __all__ = ["FUNCTIONS", "install", "rows_of_three"]
 
 _MODULE = "mmcv._ext"
-_MODULES = (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois, _rotated_rois)
-_MODULES = (
-    *(_attention, _boxes, _deform_conv, _functions, _losses, _neighborhoods, _points),
 _MODULES = (
     _attention,
     _bezier_rois,
@@ -70,8 +48,10 @@ _MODULES = (
     _filters,
     _functions,
     _losses,
+    _neighborhoods,
     _points,
     _rois,
+    _rotated_rois,
     _videos,
 )
 # What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
@@ -105,6 +85,29 @@ _CPU_KERNELS = {
     "rotated_feature_align_forward": _dispatch.SINGLE,
     "softnms": _dispatch.SINGLE_AND_DOUBLE,
 }
+# The functions that are not provided here, and that have a CPU kernel in a full mmcv.
+_IN_FULL_MMCV = {
+    *("bbox_overlaps", "box_iou_quadri", "contour_expand", "get_compiler_version"),
+    *("get_compiling_cuda_version", "nms_quadri", "pixel_group"),
+}
+
+
+def _without_kernel(name: str) -> str:
+    """Returns the message of a function of an mmcv without kernels, with what to do next."""
+    # Such as mmcv-lite.
+    installed = (_requirements.installed("mmcv") or "mmcv").split()[0].rstrip(",")
+    if name in FUNCTIONS:
+        reason = f"got no tensor of the CPU, and {installed} has no other kernel: use the CPU"
+    elif name in _IN_FULL_MMCV:
+        full, version = installed.replace("-lite", ""), sys.modules["mmcv"].__version__
+        reason = (
+            f"has no CPU kernel in mluop_omp or {installed}: install a full mmcv, by "
+            f"`pip uninstall {installed}` and `MMCV_WITH_OPS=1 pip install --no-build-isolation "
+            f"--no-binary {full} {full}=={version}`"
+        )
+    else:
+        reason = "has no CPU kernel in mluop_omp or mmcv: compute it on another device"
+    return f"{_MODULE}.{name} {reason}; docs/mmcv.md lists what runs on a CPU"
 
 
 class _StandIn(types.ModuleType):
@@ -115,10 +118,7 @@ class _StandIn(types.ModuleType):
             raise AttributeError(name)
 
         def missing(*_: Any, **__: Any) -> Any:
-            raise NotImplementedError(
-                f"{_MODULE}.{name} has no CPU kernel in mluop_omp, "
-                "and mmcv is installed without its own"
-            )
+            raise NotImplementedError(_without_kernel(name))
 
         return missing
 
@@ -158,9 +158,14 @@ def install() -> None:
     name, ours = "multi_scale_deformable_attn_pytorch", _ops.multi_scale_deformable_attn
     # A formulation in PyTorch, for any device and element type.
     _dispatch.replace(attention, name, ours, _dispatch.SINGLE, is_formulation=True)
-    sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling
-    _dispatch.replace(sampling, "forward", _ops.furthest_point_sampling)
-    _dispatch.replace(importlib.import_module("mmcv.ops.knn").KNN, "forward", _ops.knn)
+    sampling = importlib.import_module("mmcv.ops.furthest_point_sample")
+    for function, ours in (
+        (sampling.FurthestPointSampling, _ops.furthest_point_sampling),
+        (sampling.FurthestPointSamplingWithDist, _ops.furthest_point_sampling_with_dist),
+        (importlib.import_module("mmcv.ops.knn").KNN, _ops.knn),
+        (importlib.import_module("mmcv.ops.prroi_pool").PrRoIPoolFunction, _ops.prroi_pool),
+    ):
+        _dispatch.replace(function, "forward", ours)
     naive = importlib.import_module("mmcv.ops.carafe").CARAFENaiveFunction
     _dispatch.replace(naive, "backward", _ops.carafe_naive_backward)
     sparse_ops = importlib.import_module("mmcv.ops.sparse_ops")

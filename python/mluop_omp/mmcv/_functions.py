@@ -106,7 +106,10 @@ def _get_indice_pairs(args: Args) -> list[Tensor]:
     indices, batch, kernel = args.indices, args.batchSize, args.kernelSize
     space, out_space, is_subm = args.spatialShape, args.outSpatialShape, bool(args._subM)
     if args._transpose:
-        raise not_supported("get_indice_pairs: mluop_omp has no transposed sparse convolution")
+        raise not_supported(
+            "get_indice_pairs: mluop_omp has no transposed sparse convolution: compute it on "
+            "another device (docs/mmcv.md)"
+        )
     # The descriptor requires a batch; mmcv also takes 0, for instance when no RoI is left.
     if batch == 0 and len(indices) == 0:
         batch = 1

@@ -25,15 +25,23 @@ def _extension() -> Any:
     return importlib.import_module("mmcv._ext")
 
 
-def furthest_point_sampling(ctx: Any, points_xyz: Tensor, num_points: int) -> Tensor:
-    """FurthestPointSampling.forward."""
-    B, N = points_xyz.shape[:2]
-    output = points_xyz.new_empty((B, num_points), dtype=torch.int32)
-    temp = points_xyz.new_full((B, N), 1e10, dtype=torch.float32)
-    sizes = {"b": B, "n": N, "m": num_points}
-    _extension().furthest_point_sampling_forward(points_xyz, temp, output, **sizes)
-    ctx.mark_non_differentiable(output)
-    return output
+def _sampling(name: str) -> Callable[..., Tensor]:
+    """The forward function of a class that samples points or, given their distances, rows."""
+
+    def forward(ctx: Any, points: Tensor, num_points: int) -> Tensor:
+        B, N = points.shape[:2]
+        output = points.new_empty((B, num_points), dtype=torch.int32)
+        temp = points.new_full((B, N), 1e10, dtype=torch.float32)
+        getattr(_extension(), name)(points, temp, output, b=B, n=N, m=num_points)
+        ctx.mark_non_differentiable(output)
+        return output
+
+    return forward
+
+
+# FurthestPointSampling.forward, and FurthestPointSamplingWithDist.forward, which refuses half.
+furthest_point_sampling = _sampling("furthest_point_sampling_forward")
+furthest_point_sampling_with_dist = _sampling("furthest_point_sampling_with_dist_forward")
 
 
 def knn(
@@ -52,6 +60,17 @@ def knn(
     idx = idx.transpose(1, 2).contiguous()
     ctx.mark_non_differentiable(idx)
     return idx
+
+
+def prroi_pool(
+    ctx: Any, features: Tensor, rois: Tensor, output_size: Sequence[int], spatial_scale: float = 1.0
+) -> Tensor:
+    """PrRoIPoolFunction.forward, which asks for float32; this one takes any element type."""
+    ctx.params = (*map(int, output_size), float(spatial_scale))
+    output = features.new_empty(len(rois), features.shape[1], *ctx.params[:2])
+    _extension().prroi_pool_forward(features, rois, output, *ctx.params)
+    ctx.save_for_backward(features, rois, output)
+    return output
 
 
 def carafe_naive_backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mluop_omp._adapters import Args, word, writes
+from mluop_omp._adapters import Args, adds, word, writes
 from mluop_omp._operators._declaration import operators
 from mluop_omp._operators.roi_pools import METHODS
 
@@ -57,7 +57,7 @@ _BINS = "pooled_height, pooled_width, spatial_scale"
 @writes("output, argmax", f"input, rois, output, argmax, {_BINS}")
 def roi_pool_forward(args: Args) -> Any:
     """Bins have the corners of mmcv's CUDA kernel, which are not rounded. The geometry of half and
-    bfloat16 is computed in float32. Of a RoI without positive size argmax is -1, not 0.
+    bfloat16 is computed in float32. argmax of a RoI without positive size is -1, not 0.
     """
     size = args.pooled_height, args.pooled_width
     return operators.roi_pool, args.input, args.rois, size, args.spatial_scale
@@ -91,6 +91,34 @@ def prroi_pool_coor_backward(args: Args) -> Any:
     """Writes all elements of grad_rois, to which mmcv's kernel adds."""
     tensors = args.output, args.grad_output, args.input, args.rois
     return operators.prroi_pool_coor_backward, *tensors, args.spatial_scale
+
+
+_MOVED_BINS = "pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma"
+
+
+def _moved(args: Args) -> tuple[Any, ...]:
+    return args.spatial_scale, args.sampling_ratio, args.gamma
+
+
+def _offset(args: Args) -> Any:
+    """Returns None for the tensor [0] that mmcv passes without offsets."""
+    return None if tuple(args.offset.shape) == (0,) else args.offset
+
+
+@writes("output", f"input, rois, offset, output, {_MOVED_BINS}")
+def deform_roi_pool_forward(args: Args) -> Any:
+    """Half and bfloat16 are computed in float32."""
+    tensors, size = (args.input, args.rois, _offset(args)), (args.pooled_height, args.pooled_width)
+    return operators.deform_roi_pool, *tensors, size, *_moved(args)
+
+
+@adds(
+    "grad_input, grad_offset",
+    f"grad_output, input, rois, offset, grad_input, grad_offset, {_MOVED_BINS}",
+)
+def deform_roi_pool_backward(args: Args) -> Any:
+    tensors = args.grad_output, args.input, args.rois, _offset(args)
+    return operators.deform_roi_pool_backward, *tensors, *_moved(args)
 
 
 _ALIGNMENT = "aligned_height, aligned_width, spatial_scale, sampling_ratio, pool_mode, aligned"

@@ -124,9 +124,10 @@ void run(Call& call, const Parameters& p, const Input& from, const Input& rois, 
                    .divisors = nullptr,
                    .add_taps = add_taps,
                    .operands = nullptr};
+  require_sampling_ratio("sampling_ratio", p.sampling_ratio);
   require_int32_count("the number of pixels of an image", saturated_product({maps.H, maps.W}));
-  require(maps.B * maps.pixels() > 0, MLUOP_STATUS_BAD_PARAM, "the maps are ", maps.B, " images of ", maps.H,
-          " x ", maps.W, " pixels, expected at least 1 of 1 x 1");
+  require(maps.B * maps.pixels() > 0, MLUOP_STATUS_BAD_PARAM, kForward ? "input" : "grad_input", " has ", maps.B,
+          " images of ", maps.H, " x ", maps.W, " pixels, expected at least 1 of 1 x 1");
 
   Context& context = call.context();
   const auto prepare = [&](const Scratch& scratch) {

@@ -1,6 +1,6 @@
-// mluOpBorderAlignForward and mluOpBorderAlignBackward in one file: rules, samples, kernel of the gradient, entries.
-// Start with the entries at the end, then run_forward(), whose maxima are in primitives/sampling/sampled_maps.h, and
-// run_backward(), which launches add_maxima().
+// mluOpBorderAlignForward and mluOpBorderAlignBackward in one file: rules, samples, kernel of the gradient,
+// entries. Start with the entries at the end, then run_forward(), whose maxima are in
+// primitives/sampling/sampled_maps.h, and run_backward(), which launches add_maxima().
 //
 // Letters: B images of 4 C channels, H x W pixels; K boxes, each with 4 borders of C channels.
 #include <algorithm>
@@ -110,20 +110,15 @@ void add_maxima(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-// Checks what both operators share. `maps`: the name of the tensor [B, H, W, 4 C].
-Args checked(Call& call, const char* maps, const TensorDescriptor* maps_desc, const Input& boxes, int64_t K,
-             int64_t C, int pool_size) {
-  const Args args{dim_of(maps_desc, 0),
-                  dim_of(maps_desc, 1),
-                  dim_of(maps_desc, 2),
-                  K,
-                  C,
-                  pool_size,
-                  dtype_of(maps_desc),
-                  boxes.data};
+// Checks what both operators share. `first`, `maps`: the names of the first tensor, and of the tensor [B, H, W, 4
+// C].
+Args checked(Call& call, const char* first, mluOpDataType_t dtype, const char* maps,
+             const TensorDescriptor* maps_desc, const Input& boxes, int64_t K, int64_t C, int pool_size) {
+  const Args args{
+      dim_of(maps_desc, 0), dim_of(maps_desc, 1), dim_of(maps_desc, 2), K, C, pool_size, dtype, boxes.data};
   call.check_pointers();
   call.check_parameters();
-  require_element_type(maps, args.dtype);
+  require_element_type(first, dtype);
   require(dim_of(maps_desc, 3) % kBorders == 0, MLUOP_STATUS_BAD_PARAM, maps, " dim 3 is ", dim_of(maps_desc, 3),
           ", expected a multiple of 4");
   call.check_tensors();
@@ -201,7 +196,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(mluOpHandle_t handle, const 
     call.output("argmax_idx", argmax_idx_desc, argmax_idx, MLUOP_DTYPE_INT32, MLUOP_LAYOUT_NHWC,
                 {B, K, kBorders, C});
     if (has_no_elements(output_desc)) call.reads_nothing();
-    const Args args = checked(call, "input", input_desc, {boxes_desc, boxes}, K, C, pool_size);
+    const Args args = checked(call, "input", dtype, "input", input_desc, {boxes_desc, boxes}, K, C, pool_size);
     run_forward(call, args, input, output, static_cast<int32_t*>(argmax_idx));
   });
 }
@@ -226,7 +221,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignBackward(
     call.output("grad_input", grad_input_desc, grad_input, dtype, MLUOP_LAYOUT_NHWC,
                 {B, kAny, kAny, saturated_product({kBorders, C})});
     if (has_no_elements(grad_input_desc)) call.reads_nothing();
-    const Args args = checked(call, "grad_input", grad_input_desc, {boxes_desc, boxes}, K, C, pool_size);
+    const Args args =
+        checked(call, "grad_output", dtype, "grad_input", grad_input_desc, {boxes_desc, boxes}, K, C, pool_size);
     run_backward(call, args, grad_output, static_cast<const int32_t*>(argmax_idx), grad_input);
   });
 }

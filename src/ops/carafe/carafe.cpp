@@ -172,15 +172,20 @@ void check(Call& call, const CarafeDescriptor& carafe_desc, const Args& args) {
   call.check_tensors();
 }
 
-// Runs a kernel over `items` pixels, each of which sums up to `rows` rows of channels.
-void run(Call& call, const char* name, int64_t items, int64_t rows, RangeKernel<Args> kernel, const Args& args) {
-  // Bytes of memory traffic that take as long as a product and its addition.
-  constexpr double kProductBytes = 0.5;
-  const double products = static_cast<double>(items) * static_cast<double>(rows) * static_cast<double>(args.C);
-  const int task_dim = choose_task_dim(items, saturated(products * kProductBytes));
-  call.log_detail(name, " taskDim ", task_dim);
-  launch(call.context(), name, task_dim, Evenly{items}, kernel, args);
-}
+// `items` pixels, each of which sums up to `rows` rows of channels.
+struct Pass {
+  int task_dim(const Args& args) const {
+    // Bytes of memory traffic that take as long as a product and its addition.
+    constexpr double kProductBytes = 0.5;
+    const double products = static_cast<double>(items) * static_cast<double>(rows) * static_cast<double>(args.C);
+    return choose_task_dim(items, saturated(products * kProductBytes));
+  }
+  void run(Context& context, const char* name, RangeKernel<Args> kernel, const Args& args) const {
+    launch(context, name, task_dim(args), Evenly{items}, kernel, args);
+  }
+
+  int64_t items, rows;
+};
 
 // Number of pixels of the input that a kernel of the output may read.
 int64_t neighbor_count(const Args& args) { return std::min(args.k, args.H) * std::min(args.k, args.W); }
@@ -205,8 +210,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpCarafeForward(mluOpHandle_t handle, const mluOp
     if (has_no_elements(output_desc)) return;
     call.context().reserve(0);
     args.capacity = row_capacity(call.context(), neighbor_count(args));
-    run(call, "assemble", args.N * args.output_height() * args.output_width(), neighbor_count(args),
-        assemble_kernel(args.dtype), args);
+    const Pass pass{args.N * args.output_height() * args.output_width(), neighbor_count(args)};
+    call.log_detail("taskDim ", pass.task_dim(args));
+    pass.run(call.context(), "assemble", assemble_kernel(args.dtype), args);
   });
 }
 
@@ -238,9 +244,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpCarafeBackward(mluOpHandle_t handle, const mluO
     call.context().reserve(0);
     const int64_t readers = saturated_product({neighbor_count(args), args.scale, args.scale});
     args.capacity = row_capacity(call.context(), readers);
-    run(call, "gather_input", pixels, readers, gather_input_kernel(args.dtype), args);
-    run(call, "multiply_mask", pixels * args.scale * args.scale, neighbor_count(args),
-        multiply_mask_kernel(args.dtype), args);
+    const Pass of_input{pixels, readers}, of_mask{pixels * args.scale * args.scale, neighbor_count(args)};
+    call.log_detail("taskDim ", of_input.task_dim(args), ", ", of_mask.task_dim(args));
+    of_input.run(call.context(), "gather_input", gather_input_kernel(args.dtype), args);
+    of_mask.run(call.context(), "multiply_mask", multiply_mask_kernel(args.dtype), args);
   });
 }
 #endif

@@ -1,7 +1,7 @@
 // mluOpOmpPrroiPoolForward, mluOpOmpPrroiPoolBackward and mluOpOmpPrroiPoolCoorBackward in one file: kernels,
 // launches, entries.
-// Start with the entries at the end, then run_map() and run_coor_backward(), fill(), which computes the weights, and
-// the kernels pool(), add() and differentiate().
+// Start with the entries at the end, then run_map() and run_coor_backward(), fill(), which computes the weights,
+// and the kernels pool(), add() and differentiate().
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/prroi_pool/prroi_pool.cpp"
 #include <hwy/foreach_target.h>
@@ -160,8 +160,8 @@ constexpr int64_t kMaxRange = 256;
 // Estimated number of pixels that a channel of a RoI reads or adds to, used to choose the number of tasks.
 constexpr int64_t kRoiPixels = 100;
 
-// The integral of max(0, 1 - |t - pixel|) over [low, high]: a part on each side of the pixel, each the product of a
-// length and a mean height, so that no large numbers cancel.
+// The integral of max(0, 1 - |t - pixel|) over [low, high]: a part on each side of the pixel, each the product of
+// a length and a mean height, so that no large numbers cancel.
 float weight_of(float low, float high, float pixel) {
   const float left0 = std::max(low, pixel - 1), left1 = std::min(high, pixel);
   const float right0 = std::max(low, pixel), right1 = std::min(high, pixel + 1);
@@ -283,8 +283,8 @@ double dot(const T* a, const T* b, int64_t C) {
   return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
-// The integral along one axis over a bin, at the position `at` of the other axis, of the interpolated products with
-// the gradients. pixel(i, j): the product at pixel i of the bin and pixel j of the other axis.
+// The integral along one axis over a bin, at the position `at` of the other axis, of the interpolated products
+// with the gradients. pixel(i, j): the product at pixel i of the bin and pixel j of the other axis.
 template <class Pixel>
 double edge_integral(const Bin& bin, float at, int64_t pixels, const Pixel& pixel) {
   const double low = std::floor(at);

@@ -24,6 +24,7 @@ namespace mluop::psroipool {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::for_each_vector;
+using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::store_f32;
 
 // Work items: RoIs. Adds the pixels of a bin by rows, in vectors of channels.
@@ -53,7 +54,79 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
+// Calls visit(bin, group, columns, area) for the bins of the RoIs of an image that have row y.
+template <class Visit>
+void for_each_bin(const AddArgs& args, int64_t image, int64_t y, const Visit& visit) {
+  const int64_t P = args.P;
+  for (int64_t r = 0; r < args.R; ++r) {
+    if (args.bins.images[r] != image) continue;
+    for (int64_t p = 0; p < P; ++p) {
+      const Range rows = args.bins.rows[r * P + p];
+      if (y < rows.begin || y >= rows.end) continue;
+      for (int64_t q = 0; q < P; ++q) {
+        const Range columns = args.bins.columns[r * P + q];
+        const int64_t group = p * P + q;
+        visit(r * args.groups() + group, group, columns, static_cast<float>(rows.size() * columns.size()));
+      }
+    }
+  }
+}
+
+// Adds the gradients of an image to a row of its pixels: sums [P^2, W, K], in vectors of channels.
+template <class T>
+void add_vectors(const AddArgs& args, int64_t image, int64_t y, float* sums) {
+  const int64_t K = args.K;
+  for_each_bin(args, image, y, [&](int64_t bin, int64_t group, const Range& columns, float area) {
+    for_each_vector(K, [&](auto d, int64_t k) HWY_ATTR {
+      const T* const grads = static_cast<const T*>(args.top_grad) + bin * K + k;
+      const auto share = hn::Div(load_f32(d, grads), hn::Set(d, area));
+      float* to = sums + (group * args.W + columns.begin) * K + k;
+      for (int64_t x = columns.begin; x < columns.end; ++x, to += K) {
+        hn::StoreU(hn::Add(hn::LoadU(d, to), share), d, to);
+      }
+    });
+  });
+}
+
+// The same to the channels of mapping_channel: sums [W, C].
+template <class T>
+void add_channels(const AddArgs& args, int64_t image, int64_t y, float* sums) {
+  for_each_bin(args, image, y, [&](int64_t bin, int64_t, const Range& columns, float area) {
+    for (int64_t i = bin * args.K; i < (bin + 1) * args.K; ++i) {
+      const float share = to_f32(static_cast<const T*>(args.top_grad)[i]) / area;
+      float* const channel = sums + args.mapping_channel[i];
+      for (int64_t x = columns.begin; x < columns.end; ++x) channel[x * args.C] += share;
+    }
+  });
+}
+
+// Work items: rows of pixels of all images, which own their elements. Adds the gradients of RoIs, bins and
+// channels in their order.
+template <class T>
+void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
+  const int64_t row_elements = args.W * args.C, groups = args.groups();
+  float* const sums = args.sums + task.taskId * row_elements;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / args.H, y = row % args.H;
+    T* const to = static_cast<T*>(args.bottom_grad) + row * row_elements;
+    std::fill_n(sums, row_elements, 0.0F);
+    if (args.mapping_channel == nullptr) {
+      add_vectors<T>(args, image, y, sums);
+      for (int64_t x = 0; x < args.W; ++x) {
+        for (int64_t k = 0; k < args.K; ++k) {
+          T* const pixel = to + x * args.C + k * groups;
+          for (int64_t g = 0; g < groups; ++g) round_to(sums[(g * args.W + x) * args.K + k], pixel + g);
+        }
+      }
+    } else {
+      add_channels<T>(args, image, y, sums);
+      for (int64_t i = 0; i < row_elements; ++i) round_to(sums[i], to + i);
+    }
+  }
+}
+
 MLUOP_SELECT_BY_DTYPE(pool, PoolArgs);
+MLUOP_SELECT_BY_DTYPE(add, AddArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::psroipool
@@ -64,6 +137,11 @@ namespace mluop::psroipool {
 namespace {
 
 MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_kernel, pool, PoolArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(add_kernel, add, AddArgs);
+
+struct CompareArgs : AddArgs {
+  FirstBadItem& first_other;
+};
 
 constexpr int64_t kItemsPerTask = 8;
 // Estimated bytes of the pixels that an element of a bin reads or adds to, used to choose the number of tasks.
@@ -78,51 +156,6 @@ void regroup(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
     for (int64_t g = 0; g < groups; ++g) {
       float* const to = args.groups_of_images + ((pixel / pixels * groups + g) * pixels + pixel % pixels) * args.K;
       for (int64_t k = 0; k < args.K; ++k) to[k] = to_f32(from[k * groups + g]);
-    }
-  }
-}
-
-struct AddArgs : Args {
-  const void* top_grad;            // [R, P, P, K]
-  const int32_t* mapping_channel;  // [R, P, P, K]; null: as the forward operator writes it
-  void* bottom_grad;               // [B, H, W, C]
-  RoiBins bins;
-  float* sums;  // [taskDim, W, C] for 16-bit types
-};
-
-// Work items: rows of pixels of all images, which own their elements. Adds the gradients of RoIs, bins and channels
-// in their order.
-template <class T>
-void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
-  const int64_t row_elements = args.W * args.C, P = args.P, K = args.K;
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t image = row / args.H, y = row % args.H;
-    T* const to = static_cast<T*>(args.bottom_grad) + row * row_elements;
-    float* sums;
-    if constexpr (sizeof(T) == sizeof(float)) {
-      sums = to;
-    } else {
-      sums = args.sums + task.taskId * row_elements;
-    }
-    std::fill_n(sums, row_elements, 0.0F);
-    for (int64_t r = 0; r < args.R; ++r) {
-      if (args.bins.images[r] != image) continue;
-      for (int64_t g = 0; g < args.groups(); ++g) {
-        const Range rows = args.bins.rows[r * P + g / P], columns = args.bins.columns[r * P + g % P];
-        if (y < rows.begin || y >= rows.end) continue;
-        const auto area = static_cast<float>(rows.size() * columns.size());
-        const int64_t first = (r * args.groups() + g) * K;
-        for (int64_t k = first; k < first + K; ++k) {
-          const float share = to_f32(static_cast<const T*>(args.top_grad)[k]) / area;
-          const int64_t mapped =
-              args.mapping_channel == nullptr ? (k - first) * args.groups() + g : args.mapping_channel[k];
-          float* const channel = sums + mapped;
-          for (int64_t x = columns.begin; x < columns.end; ++x) channel[x * args.C] += share;
-        }
-      }
-    }
-    if constexpr (sizeof(T) < sizeof(float)) {
-      for (int64_t i = 0; i < row_elements; ++i) round_to(sums[i], to + i);
     }
   }
 }
@@ -158,10 +191,29 @@ void run_forward(Call& call, float spatial_scale, PoolArgs args) {
   launch_dynamic(context, "pool", task_dim, chunks, Evenly{args.R}, pool_kernel(args.dtype), args);
 }
 
-// Throws Failure with BAD_PARAM if a channel does not exist.
-void check_mapping(Context& context, const AddArgs& args) {
-  if (args.mapping_channel == nullptr) return;
-  const FirstBadItem bad = check_indices(context, {args.mapping_channel, args.R * args.groups() * args.K, args.C});
+// Work items: bins. Reports an element of mapping_channel that the forward operator does not write.
+void compare_mapping(const CompareArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t groups = args.groups(), K = args.K;
+  for (int64_t i = begin * K; i < end * K; ++i) {
+    if (args.mapping_channel[i] == i % K * groups + i / K % groups) continue;
+    args.first_other.report(i);
+    return;
+  }
+}
+
+// Removes mapping_channel from `args` if it is what the forward operator writes. Throws Failure with BAD_PARAM if
+// a channel does not exist.
+void check_mapping(Context& context, AddArgs& args) {
+  if (args.mapping_channel == nullptr || args.R == 0) return;
+  const int64_t bins = args.R * args.groups(), count = bins * args.K;
+  FirstBadItem first_other;
+  launch<CompareArgs>(context, "compare", choose_task_dim(bins, count * int64_t{sizeof(int32_t)}), Evenly{bins},
+                      compare_mapping, {args, first_other});
+  if (!first_other.found()) {
+    args.mapping_channel = nullptr;
+    return;
+  }
+  const FirstBadItem bad = check_indices(context, {args.mapping_channel, count, args.C});
   if (!bad.found()) return;
   const int64_t i = bad.item(), k = i % args.K, bin = i / args.K % args.groups();
   throw Failure(MLUOP_STATUS_BAD_PARAM,
@@ -171,8 +223,7 @@ void check_mapping(Context& context, const AddArgs& args) {
 
 struct BackwardScratch {
   BackwardScratch(Arena& arena, const Args& args, int task_dim)
-      : bins(arena, args.R, args.P, args.P),
-        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? task_dim : 0, args.W, args.C})) {}
+      : bins(arena, args.R, args.P, args.P), sums(arena.take<float>("sums", {task_dim, args.W, args.C})) {}
 
   RoiBins bins;
   float* sums;
@@ -190,10 +241,7 @@ void run_backward(Call& call, float spatial_scale, AddArgs args) {
   check_mapping(context, args);
   find_roi_bins(context, args.dtype, bins_of(args, spatial_scale, scratch.bins));
   const auto chunks = static_cast<int>(std::min<int64_t>(rows, kItemsPerTask * task_dim));
-  launch_dynamic(
-      context, "add", task_dim, chunks, Evenly{rows},
-      dispatch_dtype(args.dtype, [](auto element) -> RangeKernel<AddArgs> { return add<decltype(element)>; }),
-      args);
+  launch_dynamic(context, "add", task_dim, chunks, Evenly{rows}, add_kernel(args.dtype), args);
 }
 
 struct Parameters {

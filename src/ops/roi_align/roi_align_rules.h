@@ -5,6 +5,7 @@
 
 #include "core/tensor.h"
 #include "ops/roi_align/roi_align.h"
+#include "primitives/sampling/rois.h"
 #include "team/operator_call.h"
 
 namespace mluop::roi_align {
@@ -43,13 +44,9 @@ void check_argmax(PoolMode mode, const Passed<T>& argmax_x, const Passed<T>& arg
   require_missing("argmax_y", argmax_y, "with pool_mode 1");
 }
 
-// Maximum number of samples of a bin along an axis.
-inline constexpr int kMaxSamplingRatio = 64;
-
 // The rules for pixels and samples, for a call with bins.
 inline void check_image(std::string_view name, const Args& args) {
-  require(args.sampling_ratio <= kMaxSamplingRatio, MLUOP_STATUS_NOT_SUPPORTED, "sampling_ratio is ",
-          args.sampling_ratio, ", expected at most ", kMaxSamplingRatio);
+  require_sampling_ratio("sampling_ratio", args.sampling_ratio);
   require_int32_count("the height of images", args.H);
   require_int32_count("the width of images", args.W);
   if (args.R * args.C == 0) return;

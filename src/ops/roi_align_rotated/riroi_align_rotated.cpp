@@ -24,8 +24,8 @@ struct Rotation {
   float of_first, of_next;
 };
 
-// Forward: orientation o of `to` reads a = o - shift and a + 1 of `from`, modulo their number. Backward: adds it to
-// the same two.
+// Forward: orientation o of `to` reads a = o - shift and a + 1 of `from`, modulo their number. Backward: adds it
+// to the same two.
 template <bool kForward>
 void mix(const void* opaque, int64_t roi, int64_t channels, const float* from, float* to) {
   const auto& operands = *static_cast<const Operands*>(opaque);
@@ -33,7 +33,8 @@ void mix(const void* opaque, int64_t roi, int64_t channels, const float* from, f
   const Rotation rotation(operands.scratch.angles[roi], operands.num_orientations);
   for (int64_t first = 0; first < channels; first += count) {
     for (int64_t i = 0; i < count; ++i) {
-      // Forward, i is an orientation of `to`; backward, orientation i of `from` belongs to o = i + shift and o - 1.
+      // Forward, i is an orientation of `to`; backward, orientation i of `from` belongs to o = i + shift and o -
+      // 1.
       const int64_t o = kForward ? (i - rotation.shift + count) % count : (i + rotation.shift) % count;
       const int64_t other = kForward ? (o + 1) % count : (o + count - 1) % count;
       to[first + i] = rotation.of_first * from[first + o] + rotation.of_next * from[first + other];
@@ -69,6 +70,7 @@ void run(Call& call, const Parameters& p, int num_orientations, const Input& fro
   call.check_parameters();
   require(p.spatial_scale >= 0, MLUOP_STATUS_BAD_PARAM, "spatial_scale is ", p.spatial_scale,
           ", expected at least 0");
+  require_sampling_ratio("num_samples", p.sampling_ratio);
   require_element_type(from_name, dtype);
   require(C % num_orientations == 0, MLUOP_STATUS_BAD_PARAM, from_name, " dim 3 is ", C,
           ", expected a multiple of num_orientations, ", num_orientations);

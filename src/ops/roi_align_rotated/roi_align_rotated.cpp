@@ -35,6 +35,7 @@ void run(Call& call, const Parameters& p, const Input& from, const Input& rois, 
   call.check_parameters();
   require(p.spatial_scale >= 0, MLUOP_STATUS_BAD_PARAM, "spatial_scale is ", p.spatial_scale,
           ", expected at least 0");
+  require_sampling_ratio("sample_ratio", p.sampling_ratio);
   require_element_type(from_name, dtype);
   call.check_tensors();
   const Tensors tensors{kForward ? from.desc : to.desc, rois.desc, kForward ? to.desc : from.desc, rois.data};

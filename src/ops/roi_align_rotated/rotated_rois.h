@@ -14,9 +14,6 @@
 
 namespace mluop::roi_align_rotated {
 
-// Maximum number of samples of a bin along an axis, if it is given.
-inline constexpr int kMaxSamplingRatio = 64;
-
 struct Parameters {
   int pooled_height, pooled_width;
   int sampling_ratio;  // <= 0: one sample per pixel of a bin along an axis, rounded up
@@ -57,12 +54,10 @@ inline void add_taps(const void* opaque, int64_t roi, int64_t bin, TapSink& to) 
                                               [&](float y, float x) { to.add_sample(y, x); });
 }
 
-// The numbers of a call, checked. `maps`: the name of the tensor. H W is less than 2^31. Images, divisors and operands are not set.
+// The numbers of a call, checked. `maps`: the name of the tensor. Images, divisors and operands are not set.
 inline SampledMaps sizes_of(const char* maps, const Tensors& tensors, const Parameters& p) {
   const int64_t B = dim_of(tensors.maps, 0), H = dim_of(tensors.maps, 1), W = dim_of(tensors.maps, 2),
                 C = dim_of(tensors.maps, 3), R = dim_of(tensors.rois, 0);
-  require(p.sampling_ratio <= kMaxSamplingRatio, MLUOP_STATUS_NOT_SUPPORTED, "the number of samples is ",
-          p.sampling_ratio, ", expected at most ", kMaxSamplingRatio);
   require_int32_count("the number of pixels of an image", saturated_product({H, W}));
   require(R * C == 0 || B * H * W > 0, MLUOP_STATUS_BAD_PARAM, maps, " has ", B, " images of ", H, " x ", W,
           " pixels, expected at least 1 of 1 x 1");

@@ -1,5 +1,5 @@
-// mluOpRoiPoolingForward, mluOpRoiPoolingBackward and mluOpOmpRoiPoolForward in one file: kernels, launches, rules,
-// entries.
+// mluOpRoiPoolingForward, mluOpRoiPoolingBackward and mluOpOmpRoiPoolForward in one file: kernels, launches,
+// rules, entries.
 // Start with the entries at the end, then run_forward() and run_backward(), and the kernels pool() and add(). The
 // bins are in primitives/geometry/roi_bins.h.
 #undef HWY_TARGET_INCLUDE
@@ -17,6 +17,7 @@
 #include "mlu_op_omp.h"
 #include "ops/roi_pool/roi_pool.h"
 #include "primitives/geometry/roi_bins.h"
+#include "primitives/memory/prefetch.h"
 #include "primitives/simd/channel_strip.h"
 #include "primitives/simd/elements-inl.h"
 #include "primitives/simd/for_each_vector-inl.h"
@@ -131,6 +132,8 @@ namespace {
 MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_kernel, pool, PoolArgs);
 
 constexpr int64_t kItemsPerTask = 8;
+// Bins in NHWC whose gradients are prefetched.
+constexpr int64_t kAhead = 4;
 // Estimated number of pixels that a channel of a RoI reads, used to choose the number of tasks.
 constexpr int64_t kRoiPixels = 200;
 
@@ -140,43 +143,59 @@ struct AddArgs : Args {
   void* grads_image;      // [B, H, W, C] or [B, C, H, W]
   const int64_t* images;  // [R]
   int64_t range;          // channels of a work item
-  float* sums;            // [taskDim, H, W, range] for 16-bit types
+  float* sums;            // [taskDim, H, W, range]; none for fp32 in NCHW
 };
 
 // Work items: (image, range of channels), which own their pixels. Adds the gradients of RoIs and bins in their
 // order.
 template <class T>
 void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
-  const int64_t ranges = ceil_div(args.C, args.range), pixels = args.pixels(), inner = args.inner();
+  const int64_t ranges = ceil_div(args.C, args.range), pixels = args.pixels(), bins = args.bins();
   for (int64_t item = begin; item < end; ++item) {
     const int64_t image = item / ranges, first = item % ranges * args.range;
     const int64_t channels = std::min(args.range, args.C - first);
     T* const to =
         static_cast<T*>(args.grads_image) + image * args.C * pixels + first * args.channel_stride(pixels);
-    float* sums;
-    int64_t stride = channels;
+    // The sums are [H, W, channels] in NHWC, else [channels, H, W].
+    float* sums = nullptr;
     if constexpr (sizeof(T) == sizeof(float)) {
-      sums = to;
-      stride = inner;
-    } else {
-      sums = args.sums + task.taskId * pixels * args.range;
+      if (!args.channels_last) sums = to;
     }
-    for (int64_t i = 0; i < pixels; ++i) std::fill_n(sums + i * stride, channels, 0.0F);
+    if (sums == nullptr) sums = args.sums + task.taskId * pixels * args.range;
+    const int64_t inner = args.channels_last ? channels : 1, outer = args.channels_last ? 1 : pixels;
+    std::fill_n(sums, channels * pixels, 0.0F);
     for (int64_t r = 0; r < args.R; ++r) {
       if (args.images[r] != image) continue;
-      int64_t at = r * args.C * args.bins() + first * args.channel_stride(args.bins());
-      for (int64_t bin = 0; bin < args.bins(); ++bin, at += inner) {
+      const int64_t at = r * args.C * bins + first * args.channel_stride(bins);
+      const T* const grads = static_cast<const T*>(args.grads) + at;
+      const int32_t* const argmax = args.argmax + at;
+      const auto add_one = [&](int64_t from, int64_t c) {
+        const int64_t pixel = argmax[from];
+        if (pixel >= 0 && pixel < pixels) sums[pixel * inner + c * outer] += to_f32(grads[from]);
+      };
+      const auto prefetch = [&](int64_t from, int64_t count) {
+        prefetch_row<Use::kReadOnce>(grads + from, count * int64_t{sizeof(T)});
+        prefetch_row<Use::kReadOnce>(argmax + from, count * int64_t{sizeof(int32_t)});
+      };
+      if (args.channels_last) {
+        const int64_t left = (args.R - r) * bins;  // bins
+        for (int64_t bin = 0; bin < bins; ++bin) {
+          if (bin + kAhead < left) prefetch((bin + kAhead) * args.C, channels);
+          for (int64_t c = 0; c < channels; ++c) add_one(bin * args.C + c, c);
+        }
+      } else {
         for (int64_t c = 0; c < channels; ++c) {
-          const int64_t pixel = args.argmax[at + c];
-          if (pixel < 0 || pixel >= pixels) continue;
-          sums[pixel * stride + c] += to_f32(static_cast<const T*>(args.grads)[at + c]);
+          if (r + 1 < args.R) prefetch((args.C + c) * bins, bins);
+          for (int64_t bin = 0; bin < bins; ++bin) add_one(c * bins + bin, c);
         }
       }
     }
-    if constexpr (sizeof(T) < sizeof(float)) {
+    if (args.channels_last) {
       for (int64_t i = 0; i < pixels; ++i) {
-        for (int64_t c = 0; c < channels; ++c) round_to(sums[i * stride + c], to + i * inner + c);
+        for (int64_t c = 0; c < channels; ++c) round_to(sums[i * channels + c], to + i * args.C + c);
       }
+    } else if constexpr (sizeof(T) < sizeof(float)) {
+      for (int64_t i = 0; i < channels * pixels; ++i) round_to(sums[i], to + i);
     }
   }
 }
@@ -204,7 +223,9 @@ struct ForwardScratch {
 void run_forward(Call& call, BinRule rule, float spatial_scale, PoolArgs args) {
   Context& context = call.context();
   args.strips = args.channels_last ? 1 : ceil_div(args.C, kStripChannels);
-  const int64_t bytes = traffic(args, kRoiPixels), owners = args.B * args.strips;
+  const int64_t bytes = traffic(args, kRoiPixels);
+  // Without images, find_roi_bins() fails.
+  const int64_t owners = std::max<int64_t>(args.B * args.strips, 1);
   const int task_dim = choose_task_dim(saturated_product({owners, args.R}), bytes);
   // RoIs are divided if there are few images and strips: each work item of NCHW copies the pixels of its RoIs.
   args.roi_block = ceil_div(args.R, std::clamp<int64_t>(ceil_div(kItemsPerTask * task_dim, owners), 1, args.R));
@@ -223,17 +244,29 @@ void run_forward(Call& call, BinRule rule, float spatial_scale, PoolArgs args) {
 struct BackwardScratch {
   BackwardScratch(Arena& arena, const AddArgs& args, int task_dim)
       : bins(arena, args.R, 0, 0),
-        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? task_dim : 0, args.pixels(), args.range})) {}
+        sums(arena.take<float>(
+            "sums", {args.channels_last || is_16_bit(args.dtype) ? task_dim : 0, args.pixels(), args.range})) {}
 
   RoiBins bins;
   float* sums;
 };
 
+// The channels of a work item of the gradients: as many as the sums in L2 allow, so that the gradients of a RoI
+// are read in long runs, in ranges that divide over the tasks.
+int64_t gradient_range(const Args& args, int task_dim) {
+  const int64_t bytes = args.channels_last ? 1 << 21 : 1 << 19;
+  const int64_t most = bytes / saturated_product({args.pixels(), int64_t{sizeof(float)}});
+  const int64_t ranges = ceil_div(args.C, std::clamp<int64_t>(most, 1, args.C));
+  const int64_t channels = ceil_div(args.C, ceil_div(round_up(args.B * ranges, int64_t{task_dim}), args.B));
+  return args.channels_last ? std::min(args.C, round_up(channels, kStripChannels)) : channels;
+}
+
 void run_backward(Call& call, AddArgs args) {
   Context& context = call.context();
-  args.range = args.channels_last ? kStripChannels : 1;
+  const int most_tasks = choose_task_dim(saturated_product({args.B, args.C}), traffic(args, 0));
+  args.range = gradient_range(args, most_tasks);
   const int64_t items = args.B * ceil_div(args.C, args.range);
-  const int task_dim = choose_task_dim(items, traffic(args, 0));
+  const auto task_dim = static_cast<int>(std::min<int64_t>(most_tasks, items));
   Arena arena = context.reserve(bytes_of<BackwardScratch>(args, task_dim));
   const BackwardScratch scratch(arena, args, task_dim);
   args.images = scratch.bins.images;

@@ -1,6 +1,6 @@
 // mluOpRotatedFeatureAlignForward and mluOpRotatedFeatureAlignBackward in one file: rules, samples, entries.
-// Start with the entries at the end, then run() and add_taps(); primitives/sampling/sampled_maps.h has the sums and
-// the gradients.
+// Start with the entries at the end, then run() and add_taps(); primitives/sampling/sampled_maps.h has the sums
+// and the gradients.
 //
 // Letters: B images of C channels, H x W pixels, each with a box.
 #include <cmath>

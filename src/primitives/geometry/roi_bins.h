@@ -1,5 +1,5 @@
-// The bins of RoIs over whole pixels, and the images of RoIs. Bins may overlap; the part of a bin outside the image
-// is left out. Positions are fp32; the rules differ in what they round.
+// The bins of RoIs over whole pixels, and the images of RoIs. Bins may overlap; the part of a bin outside the
+// image is left out. Positions are fp32; the rules differ in what they round.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ namespace mluop {
 
 // Along an axis, with the corners `low` and `high` of a RoI, the bins i = 0, 1, ... and bin = size / count:
 enum class BinRule {
-  // mmcv's CUDA kernel of RoI pooling. start = low scale, size = (high + 1) scale - start; without positive size all
-  // bins are empty. Bin i: floor(i bin + start) to ceil((i + 1) bin + start).
+  // mmcv's CUDA kernel of RoI pooling. start = low scale, size = (high + 1) scale - start; without positive size
+  // all bins are empty. Bin i: floor(i bin + start) to ceil((i + 1) bin + start).
   kExact,
   // Fast R-CNN, MLU-OPS: start = round(low scale), size = round(high scale) - start + 1, at least 1, halves away
   // from 0. Bin i: floor(i bin) + start to ceil((i + 1) bin) + start.
   kRoundedPixels,
-  // R-FCN, MLU-OPS: start = round(low) scale, size = (round(high) + 1) scale - start, at least 0.1. Bins as kExact.
+  // R-FCN, MLU-OPS: start = round(low) scale, size = (round(high) + 1) scale - start, at least 0.1. Bins as
+  // kExact.
   kRoundedCorners,
 };
 
@@ -45,8 +46,8 @@ struct RoiBinsArgs {
   const RoiBins& to;
 };
 
-// Writes the bins; all are empty along an axis with an infinite or NaN corner. Throws Failure with BAD_PARAM if the
-// image of a RoI, truncated, is outside [0, B).
+// Writes the bins; all are empty along an axis with an infinite or NaN corner. Throws Failure with BAD_PARAM if
+// the image of a RoI, truncated, is outside [0, B).
 void find_roi_bins(Context& context, mluOpDataType_t dtype, const RoiBinsArgs& args);
 
 // The image of a RoI, the first number of `roi`; reports item r if it is outside [0, B).

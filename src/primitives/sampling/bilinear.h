@@ -7,8 +7,8 @@
 
 namespace mluop {
 
-// The two pixels from which a position in [-1, pixels] is interpolated, and their weights. Positions are clamped to
-// the first and the last pixel.
+// The two pixels from which a position in [-1, pixels] is interpolated, and their weights. Positions are clamped
+// to the first and the last pixel.
 struct Interpolation {
   Interpolation(float position, int64_t pixels) {
     const float inside = position <= 0 ? 0 : position;

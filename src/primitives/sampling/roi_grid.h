@@ -1,6 +1,6 @@
 // The samples of the bins of a RoI: a grid in each bin, along the axes of the map or rotated. Positions are
-// computed in fp32, as in mmcv; sample counts are 64-bit. Grids of many samples are clipped to those that may lie on
-// the map, so that the cost of a RoI grows with the map, not with the RoI.
+// computed in fp32, as in mmcv; sample counts are 64-bit. Grids of many samples are clipped to those that may lie
+// on the map, so that the cost of a RoI grows with the map, not with the RoI.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,8 @@ void for_each_grid_sample(const GridAxis& y, const GridAxis& x, int64_t p, int64
   }
 }
 
-// A RoI rotated about its center: position (v, u) of the RoI is (v cos - u sin + cy, v sin + u cos + cx) of the map.
+// A RoI rotated about its center: position (v, u) of the RoI is (v cos - u sin + cy, v sin + u cos + cx) of the
+// map.
 struct RotatedGrid {
   RotatedGrid(float center_y, float center_x, float height, float width, float angle, int64_t PH, int64_t PW,
               int64_t sampling_ratio)

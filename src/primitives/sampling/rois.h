@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/checks.h"
 #include "core/dtype.h"
@@ -12,6 +13,12 @@
 #include "team/launch.h"
 
 namespace mluop {
+
+// Checks the samples of a bin along an axis, if they are given: `name` is the parameter.
+inline void require_sampling_ratio(std::string_view name, int ratio) {
+  constexpr int kMaxRatio = 64;
+  require(ratio <= kMaxRatio, MLUOP_STATUS_NOT_SUPPORTED, name, " is ", ratio, ", expected at most ", kMaxRatio);
+}
 
 // RoIs as the caller passes them: rows of numbers, the first of which is the image.
 template <int kColumns>
@@ -22,8 +29,8 @@ struct RoiRows {
   const void* rows;  // [count, kColumns]
 };
 
-// Writes image_of[r] and calls prepare(r, numbers), with the row in fp32, for each RoI; in parallel. Throws Failure
-// with BAD_PARAM if the image of a RoI, truncated, does not exist. `name`: of the tensor, in messages.
+// Writes image_of[r] and calls prepare(r, numbers), with the row in fp32, for each RoI; in parallel. Throws
+// Failure with BAD_PARAM if the image of a RoI, truncated, does not exist. `name`: of the tensor, in messages.
 template <int kColumns, class Prepare>
 void prepare_rois(Context& context, const char* name, const RoiRows<kColumns>& rois, int32_t* image_of,
                   const Prepare& prepare) {

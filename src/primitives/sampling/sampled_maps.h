@@ -1,11 +1,11 @@
 // Sums of samples of maps [B, H, W, C], and the gradients of the maps: what operators share whose outputs are sums
-// or means of interpolated samples. An operator states where its samples lie, as a function that adds the taps of an
-// output to a TapSink; taps are consumed 64 at a time, so that memory does not grow with their number.
+// or means of interpolated samples. An operator states where its samples lie, as a function that adds the taps of
+// an output to a TapSink; taps are consumed 64 at a time, so that memory does not grow with their number.
 //
 //   output[group, bin, c] = (the sum of the taps of the bin, in order) / divisors[group]
-//   grad_maps[image, pixel, c] += grads[group, bin, c] weight / divisors[group], for the taps in order of group, bin,
-//   tap, pixel: an element has one owner, and its sum has the same bits at any number of threads. A tap with a
-//   weight of NaN is skipped.
+//   grad_maps[image, pixel, c] += grads[group, bin, c] weight / divisors[group], for the taps in order of group,
+//   bin, tap, pixel: an element has one owner, and its sum has the same bits at any number of threads. A tap with
+//   a weight of NaN is skipped.
 //
 // The sum of a tap is ((w0 v0 + w1 v1) + w2 v2) + w3 v3. Sums are fp32 and start at +0; results are rounded once.
 #pragma once
@@ -76,12 +76,14 @@ struct SampledMaps {
   int64_t blocks = 1;
 };
 
-// Writes outputs. Reserve the NRAM first (Context::reserve). Throws Failure with ALLOC_FAILED if no tile fits NRAM.
+// Writes outputs. Reserve the NRAM first (Context::reserve). Throws Failure with ALLOC_FAILED if no tile fits
+// NRAM.
 void gather_samples(Context& context, const SampledMaps& args, const void* maps, void* outputs);
 
-// Writes the greatest tap of each output, and its number among the taps of the output. The first tap is compared with
-// the following ones in order, and replaced if one is greater: the first of equal maxima wins, and a NaN is neither
-// selected nor, if it is the first, replaced. Divisors and mixes do not apply. An output needs at least one tap.
+// Writes the greatest tap of each output, and its number among the taps of the output. The first tap is compared
+// with the following ones in order, and replaced if one is greater: the first of equal maxima wins, and a NaN is
+// neither selected nor, if it is the first, replaced. Divisors and mixes do not apply. An output needs at least
+// one tap.
 void gather_maxima(Context& context, const SampledMaps& args, const void* maps, void* outputs, int32_t* numbers);
 
 // How the gradients are divided: a work item is (image, range of channels, band of rows).

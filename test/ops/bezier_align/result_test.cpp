@@ -1,5 +1,5 @@
-// Bezier align: worked examples, horizontal text, samples at the border, and errors. test/ops/contract_test.cpp has
-// the tests of every operator.
+// Bezier align: worked examples, horizontal text, samples at the border, and errors. test/ops/contract_test.cpp
+// has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,11 +75,13 @@ TEST(OpsBezierAlign, CoordinatesThatAreNan) {
 
 TEST(OpsBezierAlignErrors, Parameters) {
   for (const char* op : {"bezier_align_forward", "bezier_align_backward"}) {
-    expect_errors(make_case(op, MLUOP_DTYPE_FLOAT, {}),
-                  {{set("aligned_height", -1), "aligned_height is -1, expected at least 0"},
-                   {set("aligned_width", -2), "aligned_width is -2, expected at least 0"},
-                   {set_element("rois", 17, 2), "rois[1, 0] is 2, expected 0 to 1"},
-                   {set_element("rois", 0, -1), "rois[0, 0] is -1, expected 0 to 1"}});
+    expect_errors(
+        make_case(op, MLUOP_DTYPE_FLOAT, {}),
+        {{set("aligned_height", -1), "aligned_height is -1, expected at least 0"},
+         {set("aligned_width", -2), "aligned_width is -2, expected at least 0"},
+         {set("sampling_ratio", 65), "sampling_ratio is 65, expected at most 64", MLUOP_STATUS_NOT_SUPPORTED},
+         {set_element("rois", 17, 2), "rois[1, 0] is 2, expected 0 to 1"},
+         {set_element("rois", 0, -1), "rois[0, 0] is -1, expected 0 to 1"}});
   }
 }
 

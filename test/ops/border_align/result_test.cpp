@@ -1,5 +1,5 @@
-// Border align: a worked example, ties, NaN, and a box that ends at the map. test/ops/contract_test.cpp has the tests
-// of every operator.
+// Border align: a worked example, ties, NaN, and a box that ends at the map. test/ops/contract_test.cpp has the
+// tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Position-sensitive RoI pooling: a worked example, RoIs without pixels, and rules. test/ops/contract_test.cpp has the
-// tests of every operator.
+// Position-sensitive RoI pooling: a worked example, RoIs without pixels, and rules. test/ops/contract_test.cpp has
+// the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>

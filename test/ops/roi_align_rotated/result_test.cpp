@@ -1,5 +1,5 @@
-// RoI align of rotated RoIs, with and without orientations: worked examples, and RoIs that the kernels distinguish.
-// test/ops/contract_test.cpp has the tests of every operator.
+// RoI align of rotated RoIs, with and without orientations: worked examples, and RoIs that the kernels
+// distinguish. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -116,9 +116,11 @@ TEST(OpsRoiAlignRotated, SizesOfRois) {
 
 TEST(OpsRoiAlignRotatedErrors, Parameters) {
   for (const char* op : {"roi_align_rotated_forward", "roi_align_rotated_backward"}) {
-    expect_errors(make_case(op, MLUOP_DTYPE_FLOAT, {}),
-                  {{set("pooled_height", 0), "pooled_height is 0, expected at least 1"},
-                   {set("sample_ratio", -1), "sample_ratio is -1, expected at least 0"}});
+    expect_errors(
+        make_case(op, MLUOP_DTYPE_FLOAT, {}),
+        {{set("pooled_height", 0), "pooled_height is 0, expected at least 1"},
+         {set("sample_ratio", -1), "sample_ratio is -1, expected at least 0"},
+         {set("sample_ratio", 65), "sample_ratio is 65, expected at most 64", MLUOP_STATUS_NOT_SUPPORTED}});
   }
 }
 

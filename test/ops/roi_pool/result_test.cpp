@@ -1,5 +1,5 @@
-// RoI pooling: the worked examples of both rules, and RoIs of every kind. test/ops/contract_test.cpp has the tests of
-// every operator.
+// RoI pooling: the worked examples of both rules, and RoIs of every kind. test/ops/contract_test.cpp has the tests
+// of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -18,7 +18,7 @@ float value_of(const Tap& tap) {
   return sum;
 }
 
-TEST(Bilinear, ClampedTaps) {
+TEST(PrimitivesBilinear, ClampedTaps) {
   const float after = std::nextafter(4.0F, 5.0F), before = std::nextafter(-1.0F, -2.0F);
   EXPECT_EQ(clamped_tap(-1, 0, 4, 4).count, 4);
   EXPECT_EQ(clamped_tap(before, 0, 4, 4).count, 0);
@@ -31,7 +31,7 @@ TEST(Bilinear, ClampedTaps) {
   EXPECT_TRUE(std::isnan(value_of(clamped_tap(NAN, 0, 4, 4))));
 }
 
-TEST(Bilinear, ZeroPaddedTaps) {
+TEST(PrimitivesBilinear, ZeroPaddedTaps) {
   EXPECT_EQ(value_of(zero_padded_tap(3, 1.5F, 4, 4)), 182.5F);
   EXPECT_EQ(value_of(zero_padded_tap(1.5F, 2.25F, 4, 4)), 72.25F);
   EXPECT_EQ(zero_padded_tap(-0.5F, -0.5F, 4, 4).count, 1);
@@ -39,7 +39,7 @@ TEST(Bilinear, ZeroPaddedTaps) {
 }
 
 // All samples on the map are visited, in the same order, and few others.
-TEST(RoiGrid, ClippedGrids) {
+TEST(PrimitivesRoiGrid, ClippedGrids) {
   for (const float angle : {0.0F, 0.3F, 1.5707964F, 2.5F, -3.1415927F}) {
     const RotatedGrid grid(3, 5, 300, 500, angle, 2, 2, 0);
     ASSERT_TRUE(grid.is_clipped);

@@ -136,6 +136,7 @@ def mmcv_rules() -> list[Rule]:
             terms=lambda call: (
                 call.given["grad_output"].shape[1:3].numel() * call.given["kH"] * call.given["kW"]
             ),
+        ),
         rule("active_rotated_filter_forward", exact, "output", "output input row column"),
         rule(
             "active_rotated_filter_backward",
@@ -226,7 +227,6 @@ def mmcv_rules() -> list[Rule]:
             terms=lambda call: max(4 * len(call.given["rois"]), 1),
         ),
         rule("prroi_pool_forward", close, "output", "roi channel row column"),
-        # A pixel is in two bins along each axis of each RoI.
         rule("prroi_pool_backward", close, "grad_input", _PIXELS),
         rule("prroi_pool_coor_backward", close, "grad_rois", _ROWS),
         rule("bezier_align_forward", close, "output", "roi channel row column"),
@@ -261,7 +261,15 @@ def mmcv_rules() -> list[Rule]:
             "pooled_features pooled_empty_flag",
             "batch box sample channel",
         ),
+        rule("deform_roi_pool_forward", close, "output", "roi channel row column"),
         # Gradients of positions are not sums of products: tolerances are relative to the tensor.
+        rule(
+            "deform_roi_pool_backward",
+            wide,
+            "grad_input grad_offset",
+            {"grad_input": _PIXELS, "grad_offset": "roi axis row column"},
+            widened=True,
+        ),
         rule("deform_conv_forward", wide, "output", **pixels),
         rule("deform_conv_backward_input", wide, "gradInput gradOffset", **pixels),
         rule("deform_conv_backward_parameters", wide, "gradWeight", of_filters, widened=True),
