@@ -50,8 +50,8 @@ def installed(module: str) -> str | None:
     """
     if find_spec(module) is None:
         return None
-    # Such as mmcv-lite, and spconv-cu120.
-    variant = re.compile(rf"{module}(-(lite|full|cpu|cu\d+))?", re.IGNORECASE)
+    # Such as mmcv-lite, onedl-mmcv, and spconv-cu120.
+    variant = re.compile(rf"(onedl-)?{module}(-(lite|full|cpu|cu\d+))?", re.IGNORECASE)
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
         if name is not None and variant.fullmatch(name):

@@ -123,6 +123,7 @@ def load():
     importlib.import_module("mmengine.logging").MMLogger.get_current_instance().setLevel("ERROR")
     structures = importlib.import_module("mmdet3d.structures")
     return SimpleNamespace(
+        packages=("mmdet", "mmdet3d"),
         Config=importlib.import_module("mmengine").Config,
         InstanceData=importlib.import_module("mmengine.structures").InstanceData,
         MODELS=importlib.import_module("mmdet3d.registry").MODELS,
@@ -147,6 +148,8 @@ def adapt(node, parts):
     for key, value in node.items():
         if isinstance(value, dict):
             adapt(value, parts)
+            if key == "rpn" and "sampler" in value:  # Boxes would shift the indices of anchors.
+                value["sampler"]["add_gt_as_proposals"] = False
         elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
             for each in value:
                 adapt(each, parts)
@@ -166,7 +169,7 @@ def build(mm, pattern, parts=1, change=None):
     """Returns a model and its configuration; change(configuration) makes it smaller."""
     ((package, path),) = (
         (package, path)
-        for package in ("mmdet", "mmdet3d")
+        for package in mm.packages
         for path in Path(sys.modules[package].__file__).parent.glob(f".mim/configs/{pattern}.py")
     )
     config = mm.Config.fromfile(path).model
@@ -286,22 +289,33 @@ def sweeps(mm, config, count):
     }
 
 
-def images(mm, config, rows):
-    """Two images, and boxes in them."""
+def batch_of_images(rows, make_sample):
+    """Two images of random pixels; make_sample(rng, size) returns the labels of one."""
     rng, size = np.random.default_rng(0), (rows, rows * 5 // 4)
-    head = config.get("bbox_head") or config.roi_head.bbox_head
     inputs, samples = [], []
     for _ in range(2):
-        corners = rng.uniform(0, 0.7, (8, 2))
-        boxes = np.concatenate((corners, corners + rng.uniform(0.05, 0.3, (8, 2))), 1)
+        samples.append(make_sample(rng, size))
         inputs.append(torch.from_numpy(rng.uniform(0, 255, (3, *size))).float())
         meta = {"img_shape": size, "ori_shape": size, "scale_factor": (1.0, 1.0)}
-        samples.append(mm.Sample(metainfo=meta))
-        samples[-1].gt_instances = mm.InstanceData(
+        samples[-1].set_metainfo(meta)
+    return {"inputs": inputs, "data_samples": samples}
+
+
+def images(mm, config, rows):
+    """Two images, and boxes in them."""
+    head = config.get("bbox_head") or config.roi_head.bbox_head
+
+    def make_sample(rng, size):
+        corners = rng.uniform(0, 0.7, (8, 2))
+        boxes = np.concatenate((corners, corners + rng.uniform(0.05, 0.3, (8, 2))), 1)
+        sample = mm.Sample()
+        sample.gt_instances = mm.InstanceData(
             bboxes=torch.from_numpy(boxes * (*size[::-1], *size[::-1])).float(),
             labels=torch.from_numpy(np.arange(8) % head.num_classes),
         )
-    return {"inputs": inputs, "data_samples": samples}
+        return sample
+
+    return batch_of_images(rows, make_sample)
 
 
 def mend(model, name):
@@ -365,7 +379,7 @@ def predict(model, data):
     """
     torch.manual_seed(0)  # of the order of points
     model.eval()
-    kinds = ("pred_instances_3d", "pred_instances", "pts_seg_logits")
+    kinds = ("pred_instances_3d", "pred_instances", "pts_seg_logits", "seg_logits")
     predictions = []
     for i, sample in enumerate(data["data_samples"]):
         inputs, one = data["inputs"], slice(i, i + 1)  # a list of images, or lists by their names
