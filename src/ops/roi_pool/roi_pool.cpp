@@ -162,17 +162,13 @@ void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
       if (!args.channels_last) sums = to;
     }
     if (sums == nullptr) sums = args.sums + task.taskId * pixels * args.range;
-    const int64_t inner = args.channels_last ? channels : 1, outer = args.channels_last ? 1 : pixels;
     std::fill_n(sums, channels * pixels, 0.0F);
+    const auto count = static_cast<uint32_t>(pixels);  // below 2^31; negative numbers of pixels are not below it
     for (int64_t r = 0; r < args.R; ++r) {
       if (args.images[r] != image) continue;
       const int64_t at = r * args.C * bins + first * args.channel_stride(bins);
       const T* const grads = static_cast<const T*>(args.grads) + at;
       const int32_t* const argmax = args.argmax + at;
-      const auto add_one = [&](int64_t from, int64_t c) {
-        const int64_t pixel = argmax[from];
-        if (pixel >= 0 && pixel < pixels) sums[pixel * inner + c * outer] += to_f32(grads[from]);
-      };
       const auto prefetch = [&](int64_t from, int64_t count) {
         prefetch_row<Use::kReadOnce>(grads + from, count * int64_t{sizeof(T)});
         prefetch_row<Use::kReadOnce>(argmax + from, count * int64_t{sizeof(int32_t)});
@@ -181,12 +177,19 @@ void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
         const int64_t left = (args.R - r) * bins;  // bins
         for (int64_t bin = 0; bin < bins; ++bin) {
           if (bin + kAhead < left) prefetch((bin + kAhead) * args.C, channels);
-          for (int64_t c = 0; c < channels; ++c) add_one(bin * args.C + c, c);
+          for (int64_t c = 0; c < channels; ++c) {
+            const auto pixel = static_cast<uint32_t>(argmax[bin * args.C + c]);
+            if (pixel < count) sums[pixel * channels + c] += to_f32(grads[bin * args.C + c]);
+          }
         }
       } else {
         for (int64_t c = 0; c < channels; ++c) {
           if (r + 1 < args.R) prefetch((args.C + c) * bins, bins);
-          for (int64_t bin = 0; bin < bins; ++bin) add_one(c * bins + bin, c);
+          float* const plane = sums + c * pixels;
+          for (int64_t i = c * bins; i < (c + 1) * bins; ++i) {
+            const auto pixel = static_cast<uint32_t>(argmax[i]);
+            if (pixel < count) plane[pixel] += to_f32(grads[i]);
+          }
         }
       }
     }
