@@ -1286,7 +1286,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRotatedFeatureAlignBackward(
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_size is not positive; the last dimension of input is not a multiple of 4; input has no
  *                  pixels although output has elements
- *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32
+ *   NOT_SUPPORTED  H W is 2^31 or more: pixels are numbered by int32; pool_size exceeds 4096
  *
  * Definition: MLU-OPS header, mluOpBorderAlignForward; mmcv border_align; BorderDet, arXiv:2007.11056. */
 mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,

@@ -21,6 +21,8 @@ NAMES = sorted(_self_test.OPERATORS)
 _CONSTANT = {
     "bezier_align": [1],
     "bezier_align_backward": [1],
+    "border_align": [1],
+    "border_align_backward": [1],
     "deform_roi_pool": [1],
     "dynamic_scatter_backward": [1, 2],
     # The number of an image has no derivative; test_pixel_bins.py tests the others.
@@ -28,12 +30,18 @@ _CONSTANT = {
     "prroi_pool_backward": [1],
     "psroi_pool": [1],
     "psroi_pool_backward": [1],
+    "riroi_align_rotated": [1],
+    "riroi_align_rotated_backward": [1],
     "roi_align": [1],
     "roi_align_backward": [1, 2, 3],
-    "roi_pool": [1],
-    "roi_pool_backward": [1],
+    "roi_align_rotated": [1],
+    "roi_align_rotated_backward": [1],
     "roi_crop": [1],
     "roi_crop_backward": [1],
+    "roi_pool": [1],
+    "roi_pool_backward": [1],
+    "rotated_feature_align": [1],
+    "rotated_feature_align_backward": [1],
     "roiaware_pool3d": [0, 1],
 }
 

@@ -122,6 +122,9 @@ Args checked(Call& call, const char* first, mluOpDataType_t dtype, const char* m
   require(dim_of(maps_desc, 3) % kBorders == 0, MLUOP_STATUS_BAD_PARAM, maps, " dim 3 is ", dim_of(maps_desc, 3),
           ", expected a multiple of 4");
   call.check_tensors();
+  constexpr int kMaxPoolSize = 4096;
+  require(pool_size <= kMaxPoolSize, MLUOP_STATUS_NOT_SUPPORTED, "pool_size is ", pool_size, ", expected at most ",
+          kMaxPoolSize);
   require_int32_count("the number of pixels of an image", saturated_product({args.H, args.W}));
   require(args.B * K * C == 0 || args.H * args.W > 0, MLUOP_STATUS_BAD_PARAM, maps, " has images of ", args.H,
           " x ", args.W, " pixels, expected at least 1 x 1");

@@ -69,8 +69,10 @@ TEST(OpsBorderAlign, AccumulatedSteps) {
 
 TEST(OpsBorderAlignErrors, Parameters) {
   for (const char* op : {"border_align_forward", "border_align_backward"}) {
-    expect_errors(make_case(op, MLUOP_DTYPE_FLOAT, {}),
-                  {{set("pool_size", 0), "pool_size is 0, expected at least 1"}});
+    expect_errors(
+        make_case(op, MLUOP_DTYPE_FLOAT, {}),
+        {{set("pool_size", 0), "pool_size is 0, expected at least 1"},
+         {set("pool_size", 4097), "pool_size is 4097, expected at most 4096", MLUOP_STATUS_NOT_SUPPORTED}});
   }
 }
 
