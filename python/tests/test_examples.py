@@ -4,6 +4,8 @@ ties and special values in the arguments of all operators, against the definitio
 
 from __future__ import annotations
 
+import inspect
+
 import cases
 import numpy as np
 import pytest
@@ -227,8 +229,11 @@ OPTIONS = {
 # The definitions multiply infinity by other zeros than the library does.
 WITHOUT_SPECIAL_VALUES = (
     "deform_conv2d_backward_data",
+    "deform_roi_pool_backward",
     "ms_deform_attn",
     "ms_deform_attn_backward",
+    "prroi_pool",
+    "prroi_pool_backward",
 )
 # The definitions lack overlaps with boxes of infinite sides, which the library computes.
 FINITE_SIDES = ("boxes_overlap_bev", "nms3d", "nms3d_normal")
@@ -247,9 +252,11 @@ def test_ties_and_special_values(name, sizes, change, rng):
     if change is special_values and name in WITHOUT_SPECIAL_VALUES:
         pytest.skip("no promise")
     arguments = list(cases.of_numpy(name, cases.arguments(name, **sizes)))
-    for position, each in enumerate(arguments):
-        # A RoI begins with the number of an image.
-        if getattr(each, "dtype", None) == np.float32 and not (position and "roi_align" in name):
+    # A RoI begins with the number of an image, and maxima are positions of samples.
+    kept = "rois", "argmax_y", "argmax_x"
+    for position, parameter in enumerate(inspect.signature(getattr(mluop_omp, name)).parameters):
+        each = arguments[position]
+        if getattr(each, "dtype", None) == np.float32 and parameter not in kept:
             arguments[position] = change(each, rng)
     if name in FINITE_SIDES:
         for each in arguments[: 2 if name == "boxes_overlap_bev" else 1]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
+from mluop_omp._definitions._samples import add_samples, samples
 
 
 def _samples(center, size, ratio):
@@ -42,53 +41,41 @@ def _positions(roi, size, scale, ratio, aligned):
     return positions
 
 
-def _interpolation(position, pixels):
-    """Yields the two pixels of each position, with their weights in float64, 0 outside."""
-    inside = ~((position < -1) | (position > pixels))
-    clamped = np.clip(np.where(inside, position, 0).astype(np.float64), 0, pixels - 1)
-    low = np.floor(clamped)
-    for side in (0, 1):
-        weight = np.where(inside, 1 - abs(clamped - low - side), 0)
-        yield np.minimum(low + side, pixels - 1).astype(np.int64), weight
-
-
-def _taps(rois, size, image_size, scale, ratio, aligned):
-    """Yields number, image, pixels [bins, samples, samples] of a RoI, and their mean weights."""
-    B, H, W = image_size
+def _grids(rois, size, images, scale, ratio, aligned):
+    """Yields number, image and positions along y and x [PH PW, samples] of each RoI."""
     for r, roi in enumerate(at_least_float32(rois)):
-        if not 0 <= roi[0] < B:
+        if not 0 <= roi[0] < images:
             raise IndexError("the image of a RoI does not exist")
         y, x = _positions(roi, size, scale, ratio, aligned)
-        count = max(y.shape[1] * x.shape[1], 1)
-        sides = itertools.product(_interpolation(y, H), _interpolation(x, W))
-        for (row, of_row), (column, of_column) in sides:
-            pixel = row[:, :, np.newaxis] * W + column[:, np.newaxis]
-            yield r, int(roi[0]), pixel, of_row[:, :, np.newaxis] * of_column[:, np.newaxis] / count
+        grid = np.broadcast_arrays(y[:, :, np.newaxis], x[:, np.newaxis])
+        yield r, int(roi[0]), *(each.reshape(len(y), -1) for each in grid)
 
 
 @np.errstate(all="ignore")
 def bezier_align(input, rois, output_size, spatial_scale, sampling_ratio, aligned):
-    B, C, H, W = input.shape
-    PH, PW = output_size
-    output = np.zeros((len(rois), C, PH * PW))
-    if output.size:
-        pixels = input.reshape(B, C, H * W)
-        numbers = spatial_scale, sampling_ratio, aligned
-        for r, image, pixel, weight in _taps(rois, output_size, (B, H, W), *numbers):
-            output[r] += (pixels[image][:, pixel] * weight).sum((2, 3))
-    return output.reshape(len(rois), C, PH, PW)
+    output = np.zeros((len(rois), input.shape[1], *output_size))
+    if output.size == 0:
+        return output
+    numbers = len(input), spatial_scale, sampling_ratio, aligned
+    for r, image, y, x in _grids(rois, output_size, *numbers):
+        if y.size:
+            output[r] = (
+                samples(input[image].astype(np.float64), y, x).mean(-1).reshape(output[r].shape)
+            )
+    return output
 
 
 @np.errstate(all="ignore")
 def bezier_align_backward(grad_output, rois, image_size, spatial_scale, sampling_ratio, aligned):
-    (R, C, PH, PW), (B, H, W) = grad_output.shape, image_size
-    grad_input, grads = np.zeros((B, H * W, C)), grad_output.reshape(R, C, PH * PW)
-    if grad_input.size and grad_output.size:
-        numbers = spatial_scale, sampling_ratio, aligned
-        for r, image, pixel, weight in _taps(rois, (PH, PW), image_size, *numbers):
-            terms = weight[..., np.newaxis] * grads[r].T[:, np.newaxis, np.newaxis]
-            np.add.at(grad_input[image], pixel, terms)
-    return grad_input.transpose(0, 2, 1).reshape(B, C, H, W)
+    (_, C, *size), (B, H, W) = grad_output.shape, image_size
+    grad_input = np.zeros((B, C, H, W))
+    if grad_input.size == 0 or grad_output.size == 0:
+        return grad_input
+    for r, image, y, x in _grids(rois, size, B, spatial_scale, sampling_ratio, aligned):
+        grad = grad_output[r].astype(np.float64).reshape(C, -1, 1) / max(y.shape[1], 1)
+        grad = np.broadcast_to(grad, (C, *y.shape)).reshape(C, -1)
+        add_samples(grad, y.reshape(-1), x.reshape(-1), grad_input[image])
+    return grad_input
 
 
 def _rois(random, R, B):

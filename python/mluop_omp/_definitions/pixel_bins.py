@@ -92,6 +92,8 @@ def _group(image, p, q, pooled_size, rows, columns):
 @np.errstate(all="ignore")
 def psroi_pool(input, rois, output_dim, pooled_size, spatial_scale):
     R, size = len(rois), (pooled_size, pooled_size)
+    if output_dim < 1 or pooled_size < 1:
+        raise ValueError("the output has no channels or no bins")
     output = np.zeros((R, output_dim, *size))
     channels = np.arange(output_dim * pooled_size**2, dtype=np.int32).reshape(output_dim, *size)
     mapping_channel = np.broadcast_to(channels, output.shape).copy()
@@ -108,7 +110,11 @@ def psroi_pool(input, rois, output_dim, pooled_size, spatial_scale):
 @np.errstate(all="ignore")
 def psroi_pool_backward(grad_output, rois, image_size, spatial_scale):
     (B, H, W), (_, K, P, _) = image_size, grad_output.shape
+    if K < 1 or P < 1:
+        raise ValueError("the gradient has no channels or no bins")
     grad_input, grads = np.zeros((B, K * P * P, H, W)), grad_output.astype(np.float64)
+    if grad_input.size == 0:  # The images of RoIs need not exist.
+        return grad_input
     for r, image, y, x in _rois(rois, spatial_scale, (P, P), (H, W), _rounded_corners):
         for p, rows in enumerate(y):
             for q, columns in enumerate(x):
@@ -194,6 +200,8 @@ def prroi_pool_coor_backward(output, grad_output, input, rois, spatial_scale):
     (PH, PW), (H, W) = grad_output.shape[2:], input.shape[2:]
     means, grads = output.astype(np.float64), grad_output.astype(np.float64)
     pixels = input.astype(np.float64)
+    if not ((rois[:, 0] >= 0) & (rois[:, 0] < len(input))).all():
+        raise IndexError("the image of a RoI does not exist")
     if grads.size == 0:
         return grad_rois
     for r, image, y, x, area in _areas(rois, (PH, PW), (H, W), spatial_scale):

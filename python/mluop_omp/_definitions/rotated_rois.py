@@ -5,49 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
-
-
-def _interpolation(position, pixels):
-    """Returns the two pixels of each position, and their weights, along an axis."""
-    zero = position.dtype.type(0)
-    position = np.maximum(position, zero)
-    floor = np.minimum(np.floor(position), position.dtype.type(pixels - 1))
-    above = np.where(floor == pixels - 1, zero, position - floor)
-    low = floor.astype(np.int64)
-    return (low, 1 - above), (np.minimum(low + 1, pixels - 1), above)
-
-
-def _taps(y, x, H, W):
-    """Yields pixels, row by row, and weights of the four pixels of each position.
-
-    Pixels and weights outside are 0. With a NaN coordinate, the pixel is 0 and the weight NaN.
-    """
-    outside = (y < -1) | (y > H) | (x < -1) | (x > W)
-    is_nan = np.isnan(y + x) & ~outside
-    used = ~outside & ~is_nan
-    zero, nan = y.dtype.type(0), y.dtype.type(np.nan)
-    y, x = np.where(used, y, zero), np.where(used, x, zero)
-    for row, of_row in _interpolation(y, H):
-        for column, of_column in _interpolation(x, W):
-            weight = np.where(is_nan, nan, np.where(used, of_row * of_column, zero))
-            yield np.where(used, row * W + column, 0), weight
-
-
-def _samples(image, y, x):
-    """Returns the samples [C, positions] of an image [C, H, W]."""
-    C, H, W = image.shape
-    pixels = image.reshape(C, -1)
-    taps = _taps(y, x, H, W)
-    used = ~((y < -1) | (y > H) | (x < -1) | (x > W))
-    return sum(np.where(used, weight * pixels[:, at], image.dtype.type(0)) for at, weight in taps)
-
-
-def _add_samples(grad, y, x, grad_image):
-    """Adds the gradients [C, positions] of samples to the gradient [C, H, W] of an image."""
-    C, H, W = grad_image.shape
-    for at, weight in _taps(y, x, H, W):
-        used = np.nonzero(weight > 0)
-        np.add.at(grad_image.reshape(C, -1).T, at[used], (grad * weight)[:, used[-1]].T)
+from mluop_omp._definitions._samples import add_samples, samples, taps
 
 
 def _axis(size, bins, sampling_ratio):
@@ -55,9 +13,9 @@ def _axis(size, bins, sampling_ratio):
     width = size / size.dtype.type(bins)
     wanted = np.ceil(width)
     automatic = int(min(wanted, 2**24)) if wanted >= 1 and np.isfinite(wanted) else 0
-    samples = sampling_ratio if sampling_ratio > 0 else automatic
-    parts = (np.arange(samples, dtype=width.dtype) + width.dtype.type(0.5)) * width
-    parts = parts / width.dtype.type(samples or 1)
+    count = sampling_ratio if sampling_ratio > 0 else automatic
+    parts = (np.arange(count, dtype=width.dtype) + width.dtype.type(0.5)) * width
+    parts = parts / width.dtype.type(count or 1)
     first = -size / 2 + np.arange(bins, dtype=width.dtype) * width
     return first[:, np.newaxis] + parts
 
@@ -97,7 +55,7 @@ def roi_align_rotated(input, rois, output_size, *numbers):
     images = input.astype(np.float64)
     for r, image, y, x in _positions(rois, output_size, len(input), numbers):
         if y.size:
-            output[r] = _samples(images[image], y, x).mean(-1)
+            output[r] = samples(images[image], y, x).mean(-1)
     return output
 
 
@@ -113,7 +71,7 @@ def roi_align_rotated_backward(grad_output, rois, image_size, *numbers):
         if y.size:
             grad = (grad_output[r].astype(np.float64) / y.shape[-1])[..., np.newaxis]
             grad = np.broadcast_to(grad, (C, *y.shape)).reshape(C, -1)
-            _add_samples(grad, y.reshape(-1), x.reshape(-1), grad_input[image])
+            add_samples(grad, y.reshape(-1), x.reshape(-1), grad_input[image])
     return grad_input
 
 
@@ -174,8 +132,9 @@ def _points(boxes, spatial_scale, points):
     cos, sin = np.cos(angle).astype(dtype), np.sin(angle).astype(dtype)
     along = sin * (width / 2), cos * (width / 2)
     across = cos * (height / 2), -sin * (height / 2)
-    signs = np.array([(0, 0), (1, 1), (-1, 1), (-1, -1), (1, -1)], dtype).T
-    y, x = (each + signs[0] * w + signs[1] * h for each, w, h in zip((y, x), along, across))
+    signs = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)], dtype).T
+    corners = (each + signs[0] * w + signs[1] * h for each, w, h in zip((y, x), along, across))
+    y, x = (np.concatenate(each, -1) for each in zip((y, x), corners))
     return y, x
 
 
@@ -184,7 +143,7 @@ def rotated_feature_align(input, boxes, spatial_scale, points):
     output = input.astype(np.float64)
     for image, added, box in zip(input.astype(np.float64), output, boxes if output.size else ()):
         y, x = _points(box, spatial_scale, points)
-        added += _samples(image, y, x).sum(-1).reshape(added.shape)
+        added += samples(image, y, x).sum(-1).reshape(added.shape)
     return output
 
 
@@ -195,7 +154,7 @@ def rotated_feature_align_backward(grad_output, boxes, spatial_scale, points):
     for grad, added, box in zip(grads, grad_input, boxes if grads.size else ()):
         y, x = _points(box, spatial_scale, points)
         grad = np.repeat(grad.reshape(len(grad), -1), points, 1)
-        _add_samples(grad, y.reshape(-1), x.reshape(-1), added)
+        add_samples(grad, y.reshape(-1), x.reshape(-1), added)
     return grad_input
 
 
@@ -224,7 +183,7 @@ def border_align(input, boxes, pool_size):
         maps = input[:, border * C : (border + 1) * C]
         for n in range(pool_size + 1):
             for b in range(B):
-                found = _samples(maps[b], y[b], x[b]).astype(input.dtype)
+                found = samples(maps[b], y[b], x[b]).astype(input.dtype)
                 replaced = found > output[b, :, :, border] if n else np.ones_like(found, bool)
                 output[b, :, :, border][replaced] = found[replaced]
                 argmax[b, :, :, border][replaced] = n
@@ -247,8 +206,8 @@ def border_align_backward(grad_output, boxes, argmax_idx, image_size, pool_size)
         steps = number.astype(y.dtype)
         y, x = (p[:, np.newaxis] + s[:, np.newaxis] * steps for p, s in ((y, step_y), (x, step_x)))
         valid = (number >= 0) & (number <= pool_size)
-        for at, weight in _taps(y, x, H, W):
-            b, c, k = np.nonzero(valid & (weight > 0))
+        for at, weight in taps(y, x, H, W):
+            b, c, k = np.nonzero(valid & (at >= 0) & ~np.isnan(weight))
             index = np.ravel_multi_index((b, border * C + c, at[b, c, k]), (B, 4 * C, H * W))
             terms = weight[b, c, k] * grad_output[b, c, k, border].astype(np.float64)
             np.add.at(grad_input.reshape(-1), index, terms)

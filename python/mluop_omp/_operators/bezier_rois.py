@@ -22,6 +22,8 @@ def _gradient(grad: Tensor, shape: Any, rois: Tensor, size: Any, *numbers: Any) 
 
 
 def _transposed(grad: Tensor, shape: Any, rois: Tensor, image_size: Any, *numbers: Any) -> Tensor:
+    if grad.numel() == 0:
+        return grad.new_zeros(shape)
     return ops.bezier_align(grad, rois, shape[2:], *numbers)
 
 

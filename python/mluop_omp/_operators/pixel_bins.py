@@ -56,7 +56,7 @@ def _pool_maxima_as(
     """
     if values.numel() == 0 or 0 in shape:
         return values.new_zeros(shape)
-    pixels = values.flatten(2)
+    pixels = values.reshape(*values.shape[:2], -1)
     image = rois[:, 0].long().view(-1, 1, 1, 1)
     channel = torch.arange(values.shape[1], device=values.device).view(1, -1, 1, 1)
     used = (argmax >= 0) & (argmax < pixels.shape[2])
@@ -220,13 +220,15 @@ def psroi_pool(
     return arrays.from_nhwc(output, input), arrays.from_nhwc(mapping, input)
 
 
+def _pool_means(values: Tensor, shape: Any, rois: Tensor, _: Triple, scale: float) -> Tensor:
+    if values.numel() == 0:
+        return values.new_zeros(shape)
+    return ops.psroi_pool(values, rois, *shape[1:3], scale)[0]
+
+
 @operator(
     definitions,
-    derivative=Linear(
-        grad_output=lambda grad, shape, rois, image_size, scale: ops.psroi_pool(
-            grad, rois, *shape[1:3], scale
-        )[0]
-    ),
+    derivative=Linear(grad_output=_pool_means),
     precision=Precision.WIDEST,
     channels_last=True,
 )
@@ -434,6 +436,8 @@ def prroi_pool(
 def _backward_gradients(
     needs: Any, grad: Tensor, grad_output: Tensor, rois: Tensor, _: Triple, scale: float
 ) -> tuple[Tensor | None, ...]:
+    if grad.numel() == 0:
+        return torch.zeros_like(grad_output), torch.zeros_like(rois) if needs[1] else None
     pooled = ops.prroi_pool(grad, rois, grad_output.shape[2:], scale)
     arguments = pooled, grad_output, grad, rois, scale
     name = "prroi_pool_coor_backward"

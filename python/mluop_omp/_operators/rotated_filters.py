@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mluop_omp._arrays import Arrays
 from mluop_omp._definitions import rotated_filters as definitions
 from mluop_omp._library import bad_param, function
 from mluop_omp._operators._declaration import Array, Precision, operator
 from mluop_omp._operators._derivative import Linear
-from mluop_omp._operators._torch import ops
+from mluop_omp._operators._torch import Tensor, ops
 
 __all__ = ["active_rotated_filter", "active_rotated_filter_backward"]
 
@@ -16,11 +18,15 @@ _rotate = function("mluOpActiveRotatedFilterForward", "ppppppspp")
 _rotate_backward = function("mluOpOmpActiveRotatedFilterBackward", "ppppppp")
 
 
+def _sum_rotations(grad: Tensor, shape: Sequence[int], indices: Tensor) -> Tensor:
+    if 0 in shape or 0 in indices.shape:
+        return grad.new_zeros(shape)
+    return ops.active_rotated_filter_backward(grad, indices)
+
+
 @operator(
     definitions,
-    derivative=Linear(
-        input=lambda grad, _, indices: ops.active_rotated_filter_backward(grad, indices)
-    ),
+    derivative=Linear(input=_sum_rotations),
     precision=Precision.WIDEST,
 )
 def active_rotated_filter(arrays: Arrays, input: Array, indices: Array) -> Array:

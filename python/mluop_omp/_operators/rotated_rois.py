@@ -255,6 +255,7 @@ def _align(
     arrays: Arrays, align: Any, name: str, array: Any, boxes: Any, scale: float, points: int
 ) -> Any:
     held, *tensor = arrays.to_nhwc(name, array)
+    boxes = arrays.to_nchw(boxes)
     boxes_tensor = arrays.tensor("boxes", boxes, "B H W 5")
     output, *output_tensor = arrays.output("output", tensor[0].shape, held, layout=NHWC)
     numbers = float(scale), int32("points", points)
