@@ -169,9 +169,9 @@ void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
       const int64_t at = r * args.C * bins + first * args.channel_stride(bins);
       const T* const grads = static_cast<const T*>(args.grads) + at;
       const int32_t* const argmax = args.argmax + at;
-      const auto prefetch = [&](int64_t from, int64_t count) {
-        prefetch_row<Use::kReadOnce>(grads + from, count * int64_t{sizeof(T)});
-        prefetch_row<Use::kReadOnce>(argmax + from, count * int64_t{sizeof(int32_t)});
+      const auto prefetch = [&](int64_t from, int64_t elements) {
+        prefetch_row<Use::kReadOnce>(grads + from, elements * int64_t{sizeof(T)});
+        prefetch_row<Use::kReadOnce>(argmax + from, elements * int64_t{sizeof(int32_t)});
       };
       if (args.channels_last) {
         const int64_t left = (args.R - r) * bins;  // bins

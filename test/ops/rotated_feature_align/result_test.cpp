@@ -33,7 +33,9 @@ TEST(OpsRotatedFeatureAlign, Examples) {
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     const std::vector<float> output = call.floats("output");
     EXPECT_NEAR(output[0], points == 1 ? 30.5 : 197.82050808, 1e-3);
-    if (points == 1) EXPECT_EQ(output[11], 151.5F);
+    if (points == 1) {
+      EXPECT_EQ(output[11], 151.5F);
+    }
   }
 }
 
