@@ -160,9 +160,9 @@ Operator forward() {
   op.work = [](const Arguments& a) { return each_once(a, 2, 4 * a[2].count()); };
   op.make = make_forward;
   op.fit = [](Case& c) {
+    const auto size = [&](const char* name) { return c.parameters.integer(name); };
     for (Tensor& output : c.outputs) {
-      const Dims dims = {c.inputs[1].dims[0], output.dims[1], output.dims[2], output.dims[3]};
-      set_shape(output, dims);
+      set_shape(output, {c.inputs[1].dims[0], size("pooled_height"), size("pooled_width"), size("output_dim")});
     }
   };
   op.reductions = {axis_reduction("rois", {{1, 0}}, {{0, 0}, {1, 0}})};
