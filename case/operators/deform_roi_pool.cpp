@@ -91,7 +91,8 @@ void add_slopes(Arguments& a) {
   const int64_t H = map.dim(1), W = map.dim(2), C = map.dim(3), bins = a[0].dim(1) * a[0].dim(2);
   if (a[5].count() == 0) return;
   for_each_sample<false>(a, [&](const Sample& sample) {
-    const auto& [image, bin, count, y, x, slope_y, slope_x] = sample;
+    const auto& [image_number, bin, count, y, x, slope_y, slope_x] = sample;
+    const int64_t image = image_number;  // for lambdas
     if (std::isnan(y) || std::isnan(x)) return;
     const auto low = [](float position, int64_t pixels) {
       return std::min(static_cast<int64_t>(std::max(position, 0.0F)), pixels - 1);

@@ -120,11 +120,12 @@ struct SlopeArgs {
 // Work items: bins. Writes the gradients of their offsets. Distances to the four pixels are not clamped.
 template <class T>
 void add_slopes(const SlopeArgs& args, int64_t begin, int64_t end, Task&) {
-  const auto& [maps, rois, grad_output, input, grad_offset] = args;
+  const SampledMaps& maps = args.maps;
+  const Rois& rois = args.rois;
   for (int64_t item = begin; item < end; ++item) {
     const int64_t roi = item / maps.bins, bin = item % maps.bins;
-    const T* const grad = static_cast<const T*>(grad_output) + item * maps.C;
-    const T* const map = static_cast<const T*>(input) + maps.images[roi] * maps.pixels() * maps.C;
+    const T* const grad = static_cast<const T*>(args.grad_output) + item * maps.C;
+    const T* const map = static_cast<const T*>(args.input) + maps.images[roi] * maps.pixels() * maps.C;
     const Roi& of = rois.scratch.rois[roi];
     const double factor = double{rois.gamma} / double{maps.divisors[roi]};
     double grad_y = 0, grad_x = 0;
@@ -149,7 +150,7 @@ void add_slopes(const SlopeArgs& args, int64_t begin, int64_t end, Task&) {
       grad_x += factor * of.x.size * along_x;
       grad_y += factor * of.y.size * along_y;
     });
-    T* const to = static_cast<T*>(grad_offset) + roi * 2 * maps.bins + bin;
+    T* const to = static_cast<T*>(args.grad_offset) + roi * 2 * maps.bins + bin;
     round_to(static_cast<float>(grad_x), to);
     round_to(static_cast<float>(grad_y), to + maps.bins);
   }
