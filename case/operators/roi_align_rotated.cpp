@@ -29,7 +29,11 @@ void for_each_sample(const Arguments& a, const char* ratio_name, bool is_aligned
     if (!is_aligned) size = std::max(size, 1.0F);
     starts[axis] = -size / 2;
     bins[axis] = size / static_cast<float>(a.int32(axis == 0 ? "pooled_height" : "pooled_width"));
-    samples[axis] = a.int32(ratio_name) > 0 ? a.int32(ratio_name) : static_cast<int64_t>(std::ceil(bins[axis]));
+    const float wanted = std::ceil(bins[axis]);
+    samples[axis] = a.int32(ratio_name) > 0 ? a.int32(ratio_name)
+                    : wanted >= 1 && std::isfinite(wanted)
+                        ? static_cast<int64_t>(std::min(wanted, static_cast<float>(1 << 24)))
+                        : 0;
   }
   if (samples[0] <= 0 || samples[1] <= 0) return;
   const auto position = [&](int axis, int64_t bin, int64_t i) {
