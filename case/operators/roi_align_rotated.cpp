@@ -87,6 +87,8 @@ void expect(Arguments& a) {
   with_element_type(a[0], [&]<class T>() {
     for_each_weight<kOriented>(a, a[kForward ? 0 : 2], a[kForward ? 2 : 0],
                                [&, from = a[0].as<T>()](int64_t map, int64_t bin, double weight) {
+                                 // A sample at NaN has no gradient.
+                                 if (!kForward && std::isnan(weight)) return;
                                  sums[kForward ? bin : map] +=
                                      weight * reference::to_f32(from[kForward ? map : bin]);
                                });

@@ -187,9 +187,10 @@ float fill_axis(const AxisTable& table, int64_t roi, float low, float high, floa
     // Also false for NaN.
     if (!(end > -1 && begin < limit && end > begin)) continue;
     const auto first = static_cast<int64_t>(std::max(std::floor(begin), 0.0F));
-    const auto last = static_cast<int64_t>(std::min(std::ceil(end), limit - 1));
+    const auto last =
+        std::min(static_cast<int64_t>(std::min(std::ceil(end), limit - 1)), first + table.capacity - count - 1);
     table.first[at] = static_cast<int32_t>(first);
-    for (int64_t pixel = first; pixel <= last && count < table.capacity; ++pixel, ++count) {
+    for (int64_t pixel = first; pixel <= last; ++pixel, ++count) {
       table.weights[roi * table.capacity + count] = weight_of(begin, end, static_cast<float>(pixel));
     }
   }

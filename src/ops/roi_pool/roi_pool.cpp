@@ -159,9 +159,10 @@ void add(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
     // The sums are [H, W, channels] in NHWC, else [channels, H, W].
     float* sums = nullptr;
     if constexpr (sizeof(T) == sizeof(float)) {
-      if (!args.channels_last) sums = to;
+      sums = args.channels_last ? args.sums + task.taskId * pixels * args.range : to;
+    } else {
+      sums = args.sums + task.taskId * pixels * args.range;
     }
-    if (sums == nullptr) sums = args.sums + task.taskId * pixels * args.range;
     std::fill_n(sums, channels * pixels, 0.0F);
     const auto count = static_cast<uint32_t>(pixels);  // below 2^31; negative numbers of pixels are not below it
     for (int64_t r = 0; r < args.R; ++r) {

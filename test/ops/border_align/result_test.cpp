@@ -67,6 +67,14 @@ TEST(OpsBorderAlign, AccumulatedSteps) {
   EXPECT_EQ(argmax[0], sum > 152 ? 10 : 0);
 }
 
+TEST(OpsBorderAlign, GradientsOfBoxesAtNan) {
+  for (const auto dtype : kFloatingDtypes) {
+    cases::Case made = make_case("border_align_backward", dtype, {{"b", 1}, {"k", 2}});
+    set_values(made, "boxes", std::vector<float>{NAN, 0, 3, NAN, 0, 0, 3, 3});
+    expect_oracle(made);
+  }
+}
+
 TEST(OpsBorderAlignErrors, Parameters) {
   for (const char* op : {"border_align_forward", "border_align_backward"}) {
     expect_errors(

@@ -10,6 +10,7 @@
 
 #include "support/api_errors.h"
 #include "support/call_errors.h"
+#include "support/environment.h"
 #include "support/labels.h"
 
 namespace mluop::test {
@@ -99,6 +100,16 @@ TEST(OpsCarafeErrors, NoDescriptor) {
     };
     expect_failure(run_forward, MLUOP_STATUS_BAD_PARAM, std::string("[mluOpCarafeForward] ") + message);
     expect_failure(run_backward, MLUOP_STATUS_BAD_PARAM, std::string("[mluOpCarafeBackward] ") + message);
+  }
+}
+
+// NRAM holds fewer rows than a kernel has.
+TEST(OpsCarafe, SmallNram) {
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "4");
+  for (const auto dtype : kFloatingDtypes) {
+    for (const char* op : {"carafe_forward", "carafe_backward"}) {
+      expect_oracle(make_case(op, dtype, {{"n", 1}, {"h", 14}, {"w", 14}, {"radius", 6}}));
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/call_errors.h"
+#include "support/environment.h"
 #include "support/labels.h"
 
 namespace mluop::test {
@@ -62,6 +63,16 @@ TEST(OpsCorrelation, HostileSizes) {
       SCOPED_TRACE(testing::PrintToString(sizes));
       expect_oracle(make_case("correlation_forward", dtype, sizes), Placement::kAgainstEnd);
       expect_oracle(make_case("correlation_backward", dtype, sizes), Placement::kAgainstEnd);
+    }
+  }
+}
+
+// NRAM holds fewer rows than there are displacements.
+TEST(OpsCorrelation, SmallNram) {
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "4");
+  for (const auto dtype : kFloatingDtypes) {
+    for (const char* op : {"correlation_forward", "correlation_backward"}) {
+      expect_oracle(make_case(op, dtype, {{"h", 14}, {"w", 14}, {"radius_h", 7}, {"radius_w", 7}}));
     }
   }
 }

@@ -76,6 +76,16 @@ TEST(OpsDeformRoiPool, OffsetsThatAreNan) {
   expect_result(backward, "grad_offset", {0, 0});
 }
 
+// No channels: the gradients of offsets are 0.
+TEST(OpsDeformRoiPool, NoChannels) {
+  for (const int64_t offset : {0, 1}) {
+    for (const int64_t r : {0, 3}) {
+      expect_oracle(
+          make_case("deform_roi_pool_backward", MLUOP_DTYPE_FLOAT, {{"c", 0}, {"offset", offset}, {"r", r}}));
+    }
+  }
+}
+
 TEST(OpsDeformRoiPoolErrors, Parameters) {
   for (const char* op : {"deform_roi_pool_forward", "deform_roi_pool_backward"}) {
     expect_errors(

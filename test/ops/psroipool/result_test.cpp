@@ -57,11 +57,13 @@ TEST(OpsPsRoiPool, ChannelsOfEveryNumber) {
 
 // Channels of the gradient may repeat.
 TEST(OpsPsRoiPool, AnyMapping) {
-  cases::Case made = make_case("ps_roi_pool_backward", MLUOP_DTYPE_FLOAT, {});
-  std::vector<int32_t> mapping = int32s_of(made, "mapping_channel");
-  for (size_t i = 0; i < mapping.size(); ++i) mapping[i] = static_cast<int32_t>(i * i % 45);
-  set_values(made, "mapping_channel", mapping);
-  expect_oracle(made);
+  for (const auto dtype : kFloatingDtypes) {
+    cases::Case made = make_case("ps_roi_pool_backward", dtype, {});
+    std::vector<int32_t> mapping = int32s_of(made, "mapping_channel");
+    for (size_t i = 0; i < mapping.size(); ++i) mapping[i] = static_cast<int32_t>(i * i % 45);
+    set_values(made, "mapping_channel", mapping);
+    expect_oracle(made);
+  }
 }
 
 TEST(OpsPsRoiPoolErrors, Parameters) {

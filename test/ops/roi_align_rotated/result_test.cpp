@@ -114,6 +114,15 @@ TEST(OpsRoiAlignRotated, SizesOfRois) {
   EXPECT_NEAR(call.floats("output")[0] * 0x1p36F, 1912.367, 0.01);
 }
 
+// Without an angle, orientations do not move.
+TEST(OpsRoiAlignRotated, AnglesThatAreNotFinite) {
+  for (const char* op : {"riroi_align_rotated_forward", "riroi_align_rotated_backward"}) {
+    for (const float angle : {HUGE_VALF, NAN}) {
+      expect_oracle(one_roi(op, {0, 1.5F, 1.5F, 2, 2, angle}, {{"ph", 1}, {"pw", 1}}));
+    }
+  }
+}
+
 TEST(OpsRoiAlignRotatedErrors, Parameters) {
   for (const char* op : {"roi_align_rotated_forward", "roi_align_rotated_backward"}) {
     expect_errors(

@@ -77,6 +77,9 @@ TEST(OpsRoiCropErrors, Grids) {
   const std::string message = "grid dim 0 is 3, expected a multiple of 2, the number of images";
   expect_errors(make_case("roi_crop_forward", MLUOP_DTYPE_FLOAT, {}), {{grids("output", 3), message}});
   expect_errors(make_case("roi_crop_backward", MLUOP_DTYPE_FLOAT, {}), {{grids("grad_output", 3), message}});
+  expect_errors(
+      make_case("roi_crop_forward", MLUOP_DTYPE_FLOAT, {}),
+      {{set_shape("input", {0, 5, 6, 5}), "grid dim 0 is 4, expected a multiple of 0, the number of images"}});
 }
 
 }  // namespace
