@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,18 @@ TEST(OpsDeformRoiPool, NoChannels) {
           make_case("deform_roi_pool_backward", MLUOP_DTYPE_FLOAT, {{"c", 0}, {"offset", offset}, {"r", r}}));
     }
   }
+}
+
+// No channels and no RoIs: all tensors but the offsets of R = 0 are null.
+TEST(OpsDeformRoiPool, NothingToDo) {
+  const cases::Case made = make_case("deform_roi_pool_backward", MLUOP_DTYPE_FLOAT, {{"c", 0}, {"r", 0}});
+  const Handle handle;
+  OperatorCall call(handle, made);
+  const cases::Dims shape = {0, 2, made.parameters.int32("pooled_height"), made.parameters.int32("pooled_width")};
+  for (const char* id : {"offset", "grad_offset"}) {
+    call.use(id, std::make_shared<Descriptor>(MLUOP_DTYPE_FLOAT, shape, MLUOP_LAYOUT_ARRAY));
+  }
+  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
 TEST(OpsDeformRoiPoolErrors, Parameters) {

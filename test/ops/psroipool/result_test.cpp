@@ -57,7 +57,7 @@ TEST(OpsPsRoiPool, ChannelsOfEveryNumber) {
 
 // Channels of the gradient may repeat.
 TEST(OpsPsRoiPool, AnyMapping) {
-  for (const auto dtype : kFloatingDtypes) {
+  for (const auto dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16}) {
     cases::Case made = make_case("ps_roi_pool_backward", dtype, {});
     std::vector<int32_t> mapping = int32s_of(made, "mapping_channel");
     for (size_t i = 0; i < mapping.size(); ++i) mapping[i] = static_cast<int32_t>(i * i % 45);
