@@ -51,8 +51,8 @@ void correlate(const Args& args, int64_t begin, int64_t end, Task& task) {
             const int64_t place = p * x.patch - first;
             const int64_t q = std::max(right.begin, -place), last = std::min(right.end, count - place);
             if (q >= last) continue;
-            const T* row = pixel(args.input2, y.displaced(i1, p), x.displaced(j1, q));
-            for (int64_t each = q; each < last; ++each, row += step) products.add(row, place + each);
+            const T* const row = pixel(args.input2, y.displaced(i1, p), x.displaced(j1, q));
+            products.add_run(row, step, place + q, place + last);
           }
           products.finish();
         }

@@ -3,6 +3,7 @@
 // of a bin, primitives/sampling/sampled_maps.h their means and gradients, add_slopes() the gradients of offsets.
 //
 // Letters: B maps of C channels, H x W pixels; R RoIs of PH x PW bins.
+#include <algorithm>
 #include <cstring>
 
 #include "core/checks.h"
@@ -200,8 +201,10 @@ void backward(Call& call, const Parameters& p, const Input& grad_output, const I
   const void* const offsets = call.optional_input("offset", offset, dtype, kAnyLayout, {R, 2, PH, PW});
   call.output("grad_input", grad_input.desc, grad_input.data, dtype, MLUOP_LAYOUT_NHWC, {B, H, W, C});
   void* const of_offsets = call.optional_output("grad_offset", grad_offset, dtype, kAnyLayout, {R, 2, PH, PW});
-  const bool is_empty =
-      has_no_elements(grad_input.desc) && (grad_offset.is_missing() || has_no_elements(grad_offset.desc));
+  const auto elements = [](const Output& output) {
+    return output.desc == nullptr ? 0 : element_count(*output.desc);
+  };
+  const bool is_empty = std::max(elements(grad_input), elements(grad_offset)) == 0;
   if (is_empty) call.reads_nothing();
 
   call.check_pointers();

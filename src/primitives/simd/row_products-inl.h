@@ -140,6 +140,11 @@ class RowProducts {
     tile_.places[count_++] = place;
   }
 
+  // Adds the rows of places [begin, end), `step` elements apart.
+  HWY_INLINE void add_run(const T* row, int64_t step, int64_t begin, int64_t end) {
+    for (int64_t place = begin; place < end; ++place, row += step) add(row, place);
+  }
+
   HWY_INLINE void finish() {
     multiply_rows(vector_, tile_.rows, count_, channels_, tile_.weights);
     for (int64_t t = 0; t < count_; ++t) use_(tile_.places[t], tile_.weights[t]);
