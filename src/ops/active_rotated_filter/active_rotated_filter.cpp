@@ -50,7 +50,7 @@ void check_targets(const Table& table, const int32_t* indices) {
   }
 }
 
-// Work items: rotated filters (o, t), of which each writes a row of I * E elements.
+// Work items: rotated filters (o, t). Each is a row of I * E elements of the output.
 template <class T>
 void rotate(const Args& args, int64_t begin, int64_t end, Task&) {
   for (int64_t item = begin; item < end; ++item) {

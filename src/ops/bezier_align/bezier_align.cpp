@@ -133,11 +133,10 @@ void run(Call& call, const Parameters& p, const Input& from, const Input& rois, 
   const auto prepare = [&](const Scratch& scratch) {
     maps.images = scratch.images;
     maps.divisors = scratch.divisors;
-    prepare_rois<17>(context, "rois", {R, maps.B, dtype, rois.data}, scratch.images,
-                     [&](int64_t r, const float* numbers) {
-                       scratch.rois[r] = Roi(numbers, p);
-                       scratch.divisors[r] = sample_count(scratch.rois[r].y, scratch.rois[r].x);
-                     });
+    prepare_rois<17>(context, {R, maps.B, dtype, rois.data}, scratch.images, [&](int64_t r, const float* numbers) {
+      scratch.rois[r] = Roi(numbers, p);
+      scratch.divisors[r] = sample_count(scratch.rois[r].y, scratch.rois[r].x);
+    });
     return Operands{scratch.rois, PH, PW};
   };
   if constexpr (kForward) {

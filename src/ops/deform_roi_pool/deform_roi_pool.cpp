@@ -99,15 +99,14 @@ Rois prepare(Context& context, SampledMaps& maps, const Parameters& p, const voi
              const Scratch& to) {
   maps.images = to.images;
   maps.divisors = to.divisors;
-  prepare_rois<5>(context, "rois", {maps.groups, maps.B, maps.dtype, rois}, to.images,
-                  [&](int64_t r, const float* roi) {
-                    const auto axis = [&](float low, float high, int bins) {
-                      const float start = low * p.spatial_scale - 0.5F;
-                      return GridAxis(start, high * p.spatial_scale - 0.5F - start, bins, p.sampling_ratio);
-                    };
-                    to.rois[r] = {axis(roi[2], roi[4], p.pooled_height), axis(roi[1], roi[3], p.pooled_width)};
-                    to.divisors[r] = sample_count(to.rois[r].y, to.rois[r].x);
-                  });
+  prepare_rois<5>(context, {maps.groups, maps.B, maps.dtype, rois}, to.images, [&](int64_t r, const float* roi) {
+    const auto axis = [&](float low, float high, int bins) {
+      const float start = low * p.spatial_scale - 0.5F;
+      return GridAxis(start, high * p.spatial_scale - 0.5F - start, bins, p.sampling_ratio);
+    };
+    to.rois[r] = {axis(roi[2], roi[4], p.pooled_height), axis(roi[1], roi[3], p.pooled_width)};
+    to.divisors[r] = sample_count(to.rois[r].y, to.rois[r].x);
+  });
   return {to, p.pooled_height, p.pooled_width, p.gamma, maps.dtype, offset};
 }
 

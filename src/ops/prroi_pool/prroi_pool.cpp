@@ -227,7 +227,7 @@ void fill_tables(Context& context, const Args& args) {
   launch(context, "fill", choose_task_dim(args.R, args.R * kRoiBytes), Evenly{args.R},
          dispatch_dtype(args.dtype, [](auto element) -> RangeKernel<FillArgs> { return fill<decltype(element)>; }),
          {args, first_bad});
-  require_roi_images(args.dtype, first_bad, args.rois, 5, args.B);
+  require_roi_images("rois", args.dtype, first_bad, args.rois, 5, args.B);
 }
 
 struct Scratch {

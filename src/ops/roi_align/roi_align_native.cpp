@@ -7,6 +7,7 @@
 
 #include "core/checks.h"
 #include "ops/roi_align/roi_align_native_kernels.h"
+#include "primitives/geometry/roi_bins.h"
 #include "team/fit_tile.h"
 
 namespace mluop::roi_align::native {
@@ -82,11 +83,7 @@ void fill_tables(Context& context, const Args& args, const Tables& tables, bool 
   FirstBadItem first_bad;
   launch(context, "fill", choose_task_dim(args.R, args.R * kRoiBytes), Evenly{args.R}, fill_kernel(args.dtype),
          {args, tables, is_forward, first_bad});
-  if (!first_bad.found()) return;
-  const int64_t r = first_bad.item();
-  const float image = dispatch_dtype(
-      args.dtype, [&](auto element) { return to_f32(static_cast<const decltype(element)*>(args.boxes)[r * 5]); });
-  throw Failure(MLUOP_STATUS_BAD_PARAM, text("boxes[", r, ", 0] is ", image, ", expected 0 to ", args.B - 1));
+  require_roi_images("boxes", args.dtype, first_bad, args.boxes, 5, args.B);
 }
 
 }  // namespace

@@ -77,20 +77,20 @@ inline SampledMaps sizes_of(const char* maps, const Tensors& tensors, const Para
 // Prepares all RoIs. Throws Failure with BAD_PARAM if the image of a RoI does not exist.
 inline void prepare(Context& context, const SampledMaps& maps, const Tensors& tensors, const Parameters& p,
                     const Scratch& to) {
-  prepare_rois<6>(context, "rois", {maps.groups, maps.B, maps.dtype, tensors.roi_data}, to.images,
-                  [&](int64_t r, const float* roi) {
-                    const float scale = p.spatial_scale, offset = p.aligned ? 0.5F : 0.0F;
-                    // NaN remains NaN.
-                    const auto size = [&](float length) {
-                      const float scaled = length * scale;
-                      return !p.aligned && scaled < 1 ? 1.0F : scaled;
-                    };
-                    to.angles[r] = roi[5];
-                    to.grids[r] = RotatedGrid(roi[2] * scale - offset, roi[1] * scale - offset, size(roi[4]),
-                                              size(roi[3]), p.clockwise ? -roi[5] : roi[5], p.pooled_height,
-                                              p.pooled_width, p.sampling_ratio);
-                    to.divisors[r] = to.grids[r].count;
-                  });
+  prepare_rois<6>(
+      context, {maps.groups, maps.B, maps.dtype, tensors.roi_data}, to.images, [&](int64_t r, const float* roi) {
+        const float scale = p.spatial_scale, offset = p.aligned ? 0.5F : 0.0F;
+        // NaN remains NaN.
+        const auto size = [&](float length) {
+          const float scaled = length * scale;
+          return !p.aligned && scaled < 1 ? 1.0F : scaled;
+        };
+        to.angles[r] = roi[5];
+        to.grids[r] =
+            RotatedGrid(roi[2] * scale - offset, roi[1] * scale - offset, size(roi[4]), size(roi[3]),
+                        p.clockwise ? -roi[5] : roi[5], p.pooled_height, p.pooled_width, p.sampling_ratio);
+        to.divisors[r] = to.grids[r].count;
+      });
 }
 
 // Writes the bins.

@@ -77,16 +77,16 @@ void find_roi_bins(Context& context, mluOpDataType_t dtype, const RoiBinsArgs& a
   launch(context, "find bins", task_dim, Evenly{args.R},
          dispatch_dtype(dtype, [](auto element) -> RangeKernel<FindArgs> { return find<decltype(element)>; }),
          {args, first_bad});
-  require_roi_images(dtype, first_bad, args.rois, 5, args.B);
+  require_roi_images("rois", dtype, first_bad, args.rois, 5, args.B);
 }
 
-void require_roi_images(mluOpDataType_t dtype, const FirstBadItem& first_bad, const void* rois, int64_t columns,
-                        int64_t B) {
+void require_roi_images(std::string_view name, mluOpDataType_t dtype, const FirstBadItem& first_bad,
+                        const void* rois, int64_t columns, int64_t B) {
   if (!first_bad.found()) return;
   const int64_t r = first_bad.item();
   const float image = dispatch_dtype(
       dtype, [&](auto element) { return to_f32(static_cast<const decltype(element)*>(rois)[r * columns]); });
-  throw Failure(MLUOP_STATUS_BAD_PARAM, text("rois[", r, ", 0] is ", image, ", expected 0 to ", B - 1));
+  throw Failure(MLUOP_STATUS_BAD_PARAM, text(name, "[", r, ", 0] is ", image, ", expected 0 to ", B - 1));
 }
 
 }  // namespace mluop

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/arena.h"
 #include "core/element.h"
@@ -59,8 +60,8 @@ int64_t read_roi_image(const T* roi, int64_t B, int64_t r, FirstBadItem& first_b
   return 0;
 }
 
-// Throws Failure with BAD_PARAM if an item of rois [R, columns] was reported.
-void require_roi_images(mluOpDataType_t dtype, const FirstBadItem& first_bad, const void* rois, int64_t columns,
-                        int64_t B);
+// Throws Failure with BAD_PARAM if an item of rois [R, columns] was reported. `name`: of the tensor, in messages.
+void require_roi_images(std::string_view name, mluOpDataType_t dtype, const FirstBadItem& first_bad,
+                        const void* rois, int64_t columns, int64_t B);
 
 }  // namespace mluop

@@ -8,7 +8,7 @@
 
 #include "core/checks.h"
 #include "core/dtype.h"
-#include "core/text.h"
+#include "primitives/geometry/roi_bins.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -30,10 +30,9 @@ struct RoiRows {
 };
 
 // Writes image_of[r] and calls prepare(r, numbers), with the row in fp32, for each RoI; in parallel. Throws
-// Failure with BAD_PARAM if the image of a RoI, truncated, does not exist. `name`: of the tensor, in messages.
+// Failure with BAD_PARAM if the image of a RoI, truncated, does not exist.
 template <int kColumns, class Prepare>
-void prepare_rois(Context& context, const char* name, const RoiRows<kColumns>& rois, int32_t* image_of,
-                  const Prepare& prepare) {
+void prepare_rois(Context& context, const RoiRows<kColumns>& rois, int32_t* image_of, const Prepare& prepare) {
   struct Args {
     std::array<float, kColumns> row(int64_t r) const {
       std::array<float, kColumns> numbers;
@@ -66,10 +65,7 @@ void prepare_rois(Context& context, const char* name, const RoiRows<kColumns>& r
         }
       },
       args);
-  if (!first_bad.found()) return;
-  const int64_t r = first_bad.item();
-  throw Failure(MLUOP_STATUS_BAD_PARAM,
-                text(name, "[", r, ", 0] is ", args.row(r)[0], ", expected 0 to ", rois.images - 1));
+  require_roi_images("rois", rois.dtype, first_bad, rois.rows, kColumns, rois.images);
 }
 
 }  // namespace mluop
