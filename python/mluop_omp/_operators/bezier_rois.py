@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mluop_omp._arrays import NHWC, Arrays, extent, int32
+from mluop_omp._arrays import Arrays, int32
 from mluop_omp._definitions import bezier_rois as definitions
 from mluop_omp._library import function
 from mluop_omp._operators._declaration import Array, Pair, Precision, Triple, operator
 from mluop_omp._operators._derivative import Linear
 from mluop_omp._operators._torch import Tensor, ops
+from mluop_omp._operators.rotated_rois import _pool, _pool_backward
 
 __all__ = ["bezier_align", "bezier_align_backward"]
 
@@ -70,15 +71,8 @@ def bezier_align(
 
     Source: mluOpOmpBezierAlignForward; ABCNet, arXiv:2002.10200; mmcv bezier_align.
     """
-    held, *tensor = arrays.to_nhwc("input", input)
-    rois_tensor = arrays.tensor("rois", rois, "R 17")
-    size = arrays.int32s("output_size", output_size, 2)
-    shape = (rois_tensor[0].shape[0], *map(extent, size), tensor[0].shape[3])
-    output, *output_tensor = arrays.output("output", shape, held, layout=NHWC)
     numbers = float(spatial_scale), int32("sampling_ratio", sampling_ratio), bool(aligned)
-    with arrays.handle() as own:
-        own.call(_align, *tensor, *rois_tensor, *size, *numbers, *output_tensor)
-    return arrays.from_nhwc(output, input)
+    return _pool(arrays, _align, input, rois, output_size, *numbers, columns=17)
 
 
 @operator(
@@ -110,13 +104,7 @@ def bezier_align_backward(
 
     Source: mluOpOmpBezierAlignBackward; mmcv bezier_align.
     """
-    held, *tensor = arrays.to_nhwc("grad_output", grad_output)
-    rois_tensor = arrays.tensor("rois", rois, "R 17")
-    B, H, W = arrays.int32s("image_size", image_size, 3)
-    _, PH, PW, C = tensor[0].shape
-    shape = (extent(B), extent(H), extent(W), C)
-    grad_input, *input_tensor = arrays.output("grad_input", shape, held, layout=NHWC)
     numbers = float(spatial_scale), int32("sampling_ratio", sampling_ratio), bool(aligned)
-    with arrays.handle() as own:
-        own.call(_align_backward, *tensor, *rois_tensor, PH, PW, *numbers, *input_tensor)
-    return arrays.from_nhwc(grad_input, grad_output)
+    return _pool_backward(
+        arrays, _align_backward, grad_output, rois, image_size, *numbers, columns=17
+    )

@@ -33,10 +33,12 @@ _border = function("mluOpBorderAlignForward", "pppppipppp")
 _border_backward = function("mluOpBorderAlignBackward", "pppppppipp")
 
 
-def _pool(arrays: Arrays, pool: Any, input: Any, rois: Any, size: Pair, *numbers: Any) -> Any:
+def _pool(
+    arrays: Arrays, pool: Any, input: Any, rois: Any, size: Pair, *numbers: Any, columns: int = 6
+) -> Any:
     """Calls a forward function, which takes the numbers after the sizes."""
     held, *input_tensor = arrays.to_nhwc("input", input)
-    rois_tensor = arrays.tensor("rois", rois, "R 6")
+    rois_tensor = arrays.tensor("rois", rois, f"R {columns}")
     height, width = arrays.int32s("output_size", size, 2)
     shape = (rois_tensor[0].shape[0], extent(height), extent(width), input_tensor[0].shape[3])
     output, *output_tensor = arrays.output("output", shape, held, layout=NHWC)
@@ -46,10 +48,10 @@ def _pool(arrays: Arrays, pool: Any, input: Any, rois: Any, size: Pair, *numbers
 
 
 def _pool_backward(
-    arrays: Arrays, pool: Any, grad: Any, rois: Any, size: Triple, *numbers: Any
+    arrays: Arrays, pool: Any, grad: Any, rois: Any, size: Triple, *numbers: Any, columns: int = 6
 ) -> Any:
     held, *grad_tensor = arrays.to_nhwc("grad_output", grad)
-    rois_tensor = arrays.tensor("rois", rois, "R 6")
+    rois_tensor = arrays.tensor("rois", rois, f"R {columns}")
     B, H, W = map(extent, arrays.int32s("image_size", size, 3))
     _, height, width, C = grad_tensor[0].shape
     output, *output_tensor = arrays.output("grad_input", (B, H, W, C), held, layout=NHWC)
