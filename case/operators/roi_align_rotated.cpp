@@ -64,7 +64,8 @@ void for_each_weight(const Arguments& a, const Operand& maps, const Operand& bin
     });
     const double turns = kOriented ? double{roi[5]} * static_cast<double>(orientations) / (2 * M_PI) : 0;
     const double of_next = turns - std::floor(turns);
-    const auto shift = static_cast<int64_t>(std::floor(turns)) % orientations;
+    const double whole = std::fmod(std::floor(turns), static_cast<double>(orientations));
+    const int64_t shift = std::isfinite(whole) ? static_cast<int64_t>(whole) : 0;
     for_each_sample(a, Names<kOriented>::kRatio, is_aligned, roi, bin / PW % PH, bin % PW,
                     [&](float y, float x, double count) {
                       reference::for_each_corner(y, x, H, W, [&](int64_t pixel, float weight) {
