@@ -1302,6 +1302,30 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPrroiPoolCoorBackward(
     const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t rois_desc,
     const void* rois, const mluOpTensorDescriptor_t grad_rois_desc, void* grad_rois);
 
+/* Transpose: converts images between the layouts NCHW, as [N, C, H * W], and NHWC, as [N, H * W, C].
+ *
+ *   output[n, j, i] = input[n, i, j]
+ *
+ * | tensor | shape     | dtype                   | layout |
+ * |--------|-----------|-------------------------|--------|
+ * | input  | [N, A, B] | FLOAT, HALF or BFLOAT16 | any    |
+ * | output | [N, B, A] | as input                | any    |
+ *
+ * Outputs: the call writes every element; the caller need not initialize output, which must not overlap input.
+ *   Elements are copied bit for bit, NaN with its payload. If output has no elements, no data are read: pointers
+ *   may be null.
+ * Determinism: the same bits in every run, at every thread count and on every instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns the statuses of every operator.
+ *
+ * Definition: batched transposition of matrices; mluOpTranspose_v2 of Cambricon's operators, which is not public,
+ * with the permutation (0, 2, 1). */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpTranspose(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
+                                              const void* input, const mluOpTensorDescriptor_t output_desc,
+                                              void* output);
+
 /* Active rotated filter backward (ORConv2d, S2ANet): the gradient of input of mluOpActiveRotatedFilterForward.
  *
  *   With the letters of mluOpActiveRotatedFilterForward:

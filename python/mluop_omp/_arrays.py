@@ -37,6 +37,14 @@ DTYPES = {
     "bfloat16": 17,
 }
 _MAX_DIMENSIONS = 8
+# The types as which mluOpOmpTranspose copies the bits of elements.
+_COPIED = {
+    DTYPES["float16"]: DTYPES["float16"],
+    DTYPES["bfloat16"]: DTYPES["float16"],
+    DTYPES["float32"]: DTYPES["float32"],
+    DTYPES["int32"]: DTYPES["float32"],
+}
+_transpose = _library.function("mluOpOmpTranspose", "ppppp")
 # Elements of an array that is not worth a copy to free memory.
 SMALL = 1024
 
@@ -190,18 +198,32 @@ class Arrays:
 
     def to_nhwc(self, name: str, array: Any) -> tuple[Any, Descriptor, int]:
         """Returns [N, C, H, W] as contiguous [N, H, W, C], its descriptor and its address."""
-        if not self.is_channels_last(array):
-            self.tensor(name, array, "N C H W")
-        channels_last = self.permuted(array, 0, 2, 3, 1)
-        return channels_last, *self.tensor(name, channels_last, layout=NHWC)
+        N, C, H, W = self.tensor(name, array, "N C H W")[0].shape
+        image, *tensor = self.output(name, (N, H, W, C), array, NHWC)
+        self.transpose(array, (N, C, H * W), image)
+        return image, *tensor
 
     def from_nhwc(self, array: Any, like: Any) -> Any:
         """Returns an output [N, H, W, C] as [N, C, H, W], in the memory format of `like`."""
-        return self.permuted(array, 0, 3, 1, 2)
+        N, H, W, C = array.shape
+        image = self.output("image", (N, C, H, W), array)[0]
+        self.transpose(array, (N, H * W, C), image)
+        return image
 
-    def permuted(self, array: Any, *axes: int) -> Any:
-        """Returns a contiguous array of other axes."""
-        return np.ascontiguousarray(array.transpose(axes))
+    def transpose(self, array: Any, sizes: tuple[int, int, int], output: Any) -> None:
+        """Writes matrices [N, A, B], transposed, to an output of the same dtype.
+
+        Elements of 16 and 32 bits are copied. No operator of images accepts others.
+        """
+        descriptor, source = self.tensor("array", array)
+        element = _COPIED.get(descriptor.dtype)
+        if element is None:
+            return
+        matrices = describe(ARRAY, element, sizes), source
+        N, A, B = sizes
+        to = describe(ARRAY, element, (N, B, A)), self.tensor("output", output)[1]
+        with self.handle() as own:
+            own.call(_transpose, *matrices, *to)
 
     def fill(self, array: Any, value: int) -> None:
         """Sets all elements."""

@@ -16,6 +16,7 @@ from mluop_omp._operators.deform_conv import *
 from mluop_omp._operators.deformable_rois import *
 from mluop_omp._operators.grouping import *
 from mluop_omp._operators.interpolation import *
+from mluop_omp._operators.layouts import *
 from mluop_omp._operators.losses import *
 from mluop_omp._operators.masked_conv import *
 from mluop_omp._operators.neighborhoods import *

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -100,6 +102,22 @@ def _without_address(name: str) -> MluOpError:
 # Whatever torch.set_default_device is.
 _CPU = torch.device("cpu")
 
+# Linux maps new memory page by page when it is first written, which takes longer than most
+# operators. Outputs of at least twice this size ask for huge pages, as arrays of NumPy do.
+_HUGE_PAGE = 2 << 20
+_MADV_HUGEPAGE = 14
+_madvise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
+if _madvise is not None:
+    _madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
+
+def _prefer_huge_pages(array: torch.Tensor) -> None:
+    if _madvise is None:
+        return
+    address = array.data_ptr()
+    begin = -(-address // _HUGE_PAGE) * _HUGE_PAGE
+    _madvise(begin, (address + array.nbytes) // _HUGE_PAGE * _HUGE_PAGE - begin, _MADV_HUGEPAGE)
+
 
 class TorchArrays(Arrays):
     _dtypes = {getattr(torch, name): code for name, code in DTYPES.items() if hasattr(torch, name)}
@@ -143,22 +161,31 @@ class TorchArrays(Arrays):
         array = (torch.zeros if is_zero else torch.empty)(*shape, dtype=dtype, device=_CPU)
         descriptor = describe(layout, self._dtypes[dtype], shape)
         try:
-            return array, descriptor, array.data_ptr()
+            address = array.data_ptr()
         except RuntimeError:
             raise _without_address(name) from None
+        if array.nbytes >= 2 * _HUGE_PAGE:
+            _prefer_huge_pages(array)
+        return array, descriptor, address
 
     def is_channels_last(self, array: torch.Tensor) -> bool:
         return is_channels_last(array)
 
     def to_nchw(self, array: torch.Tensor) -> torch.Tensor:
-        return array.contiguous() if is_channels_last(array) else array
+        if is_channels_last(array):
+            return super().from_nhwc(array.permute(0, 2, 3, 1), array)
+        return array
+
+    def to_nhwc(self, name: str, array: torch.Tensor) -> tuple[torch.Tensor, Descriptor, int]:
+        if is_channels_last(array):
+            image = array.permute(0, 2, 3, 1)
+            return image, *self.tensor(name, image, layout=NHWC)
+        return super().to_nhwc(name, array)
 
     def from_nhwc(self, array: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        channels_first = array.permute(0, 3, 1, 2)
-        return channels_first if is_channels_last(like) else channels_first.contiguous()
-
-    def permuted(self, array: torch.Tensor, *axes: int) -> torch.Tensor:
-        return array.permute(axes).contiguous()
+        if is_channels_last(like):
+            return array.permute(0, 3, 1, 2)
+        return super().from_nhwc(array, like)
 
     def copy(self, array: torch.Tensor) -> tuple[torch.Tensor, int]:
         copy = array.clone()
@@ -225,8 +252,14 @@ class Into(TorchArrays):
         self._images[id(image[0])] = array
         return image
 
+    def to_nhwc(self, name: str, array: torch.Tensor) -> tuple[torch.Tensor, Descriptor, int]:
+        return TORCH.to_nhwc(name, array)
+
     def from_nhwc(self, array: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        return self._images[id(array)].copy_(super().from_nhwc(array, like))
+        N, H, W, C = array.shape
+        image = self._images[id(array)]
+        self.transpose(array, (N, H * W, C), image)
+        return image
 
     def zeros(self, shape: tuple[int, ...], like: torch.Tensor | None = None) -> torch.Tensor:
         return TORCH.zeros(shape, like)

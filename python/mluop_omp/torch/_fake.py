@@ -90,6 +90,9 @@ class FakeArrays(TorchArrays):
     def pair_counts(self, num: torch.Tensor, offsets: Any) -> bytes:
         return b""
 
+    def transpose(self, array: torch.Tensor, sizes: Any, output: torch.Tensor) -> None:
+        pass
+
     def copy(self, array: torch.Tensor) -> tuple[torch.Tensor, int]:
         return array, 0
 
