@@ -255,14 +255,15 @@ struct BackwardScratch {
   float* sums;
 };
 
-// The channels of a work item of the gradients: as many as the sums in L2 allow, so that the gradients of a RoI
-// are read in long runs, in ranges that divide over the tasks.
+// The channels of a work item of the gradients. In NCHW as many as the sums in L2 allow, in ranges that divide over
+// the tasks. In NHWC a work item reads one run of channels of each bin, and long runs are worth more than sums in
+// L2: on 2000 RoIs of 512 channels, runs of 256 channels take half as long as runs of 64.
 int64_t gradient_range(const Args& args, int task_dim) {
-  const int64_t bytes = args.channels_last ? 1 << 21 : 1 << 19;
-  const int64_t most = bytes / saturated_product({args.pixels(), int64_t{sizeof(float)}});
+  if (args.channels_last) return std::min(args.C, round_up(ceil_div(args.C, int64_t{task_dim}), kStripChannels));
+  constexpr int64_t kSumBytes = 1 << 19;
+  const int64_t most = kSumBytes / saturated_product({args.pixels(), int64_t{sizeof(float)}});
   const int64_t ranges = ceil_div(args.C, std::clamp<int64_t>(most, 1, args.C));
-  const int64_t channels = ceil_div(args.C, ceil_div(round_up(args.B * ranges, int64_t{task_dim}), args.B));
-  return args.channels_last ? std::min(args.C, round_up(channels, kStripChannels)) : channels;
+  return ceil_div(args.C, ceil_div(round_up(args.B * ranges, int64_t{task_dim}), args.B));
 }
 
 void run_backward(Call& call, AddArgs args) {
