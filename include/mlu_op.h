@@ -1557,8 +1557,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
  * Outputs: the call writes every element, zeros for pixels that no sample reads; the caller need not initialize
  *   them. A sample with a NaN coordinate adds nothing. If no output has elements, the data may be null.
  * Determinism: the same bits at every thread count and on every instruction set: sums of grad_input are in fp32,
- *   in the order of RoIs, bins, samples and pixels; sums of grad_offset in double, in the order of samples and
- *   channels. Both are rounded once. MLU-OPS adds with atomics, in any order.
+ *   in the order of RoIs, bins, samples and pixels. grad_offset adds channel c of each sample, in the order of
+ *   samples and channels, to fp32 partial sum c mod 16, and the 16 sums in double. Both are rounded once. MLU-OPS
+ *   adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps about 60 bytes for each RoI; for HALF and BFLOAT16 also, for each task,
  *   the sums of a part of the map in fp32.

@@ -3,20 +3,30 @@
 // of a bin, primitives/sampling/sampled_maps.h their means and gradients, add_slopes() the gradients of offsets.
 //
 // Letters: B maps of C channels, H x W pixels; R RoIs of PH x PW bins.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/deform_roi_pool/deform_roi_pool.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "core/checks.h"
+#include "core/simd.h"
 #include "mlu_op.h"
 #include "primitives/sampling/bilinear.h"
 #include "primitives/sampling/roi_grid.h"
 #include "primitives/sampling/rois.h"
 #include "primitives/sampling/sampled_maps.h"
+#include "primitives/simd/elements-inl.h"
+#include "primitives/simd/partial_sums-inl.h"
 #include "team/launch.h"
 #include "team/operator_call.h"
 
+#ifndef MLUOP_DEFORM_ROI_POOL_ONCE
+#define MLUOP_DEFORM_ROI_POOL_ONCE
 namespace mluop::deform_roi_pool {
-namespace {
 
 struct Parameters {
   int pooled_height, pooled_width;
@@ -68,6 +78,107 @@ struct Rois {
   const void* offset;  // [R, 2, PH, PW], or null
 };
 
+struct SlopeArgs {
+  const SampledMaps& maps;
+  const Rois& rois;
+  const void *grad_output, *input;
+  void* grad_offset;
+};
+
+}  // namespace mluop::deform_roi_pool
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::deform_roi_pool {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPartialSumLanes;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::PartialSumTag;
+
+// The four pixels around a sample, and its distances to their rows and columns, which are not clamped.
+template <class T>
+struct Corners {
+  Corners(const SampledMaps& maps, const T* map, float y, float x) {
+    const Interpolation of_y(y, maps.H), of_x(x, maps.W);
+    const auto pixel = [&](int64_t row, int64_t column) { return map + (row * maps.W + column) * maps.C; };
+    v00 = pixel(of_y.low, of_x.low);
+    v10 = pixel(of_y.low, of_x.high);
+    v01 = pixel(of_y.high, of_x.low);
+    v11 = pixel(of_y.high, of_x.high);
+    below = y - static_cast<float>(of_y.low);
+    above = static_cast<float>(of_y.high) - y;
+    right = x - static_cast<float>(of_x.low);
+    left = static_cast<float>(of_x.high) - x;
+  }
+
+  const T *v00, *v10, *v01, *v11;
+  float below, above, right, left;
+};
+
+// along_x[0, kPartialSums) += the partial sums of grad times the slopes of the pixels along x; the same along y.
+template <class T>
+HWY_INLINE void add_slopes_of_sample(const T* grad, const Corners<T>& at, int64_t channels, float* along_x,
+                                     float* along_y) {
+  const auto add = [&](auto d, int64_t c, int64_t sum) HWY_ATTR {
+    const auto g = load_f32(d, grad + c), v00 = load_f32(d, at.v00 + c), v10 = load_f32(d, at.v10 + c),
+               v01 = load_f32(d, at.v01 + c), v11 = load_f32(d, at.v11 + c);
+    const auto slope = [&](auto high, auto low, auto other_high, auto other_low, float of,
+                           float of_other) HWY_ATTR {
+      return hn::Mul(g, hn::Add(hn::Mul(hn::Sub(high, low), hn::Set(d, of)),
+                                hn::Mul(hn::Sub(other_high, other_low), hn::Set(d, of_other))));
+    };
+    hn::StoreU(hn::Add(hn::LoadU(d, along_x + sum), slope(v11, v01, v10, v00, at.below, at.above)), d,
+               along_x + sum);
+    hn::StoreU(hn::Add(hn::LoadU(d, along_y + sum), slope(v11, v10, v01, v00, at.right, at.left)), d,
+               along_y + sum);
+  };
+  const PartialSumTag d;
+  int64_t c = 0;
+  for (; c + kPartialSumLanes <= channels; c += kPartialSumLanes) add(d, c, c % kPartialSums);
+  for (; c < channels; ++c) add(hn::CappedTag<float, 1>(), c, c % kPartialSums);
+}
+
+// Work items: bins. Writes the gradients of their offsets.
+template <class T>
+void add_slopes(const SlopeArgs& args, int64_t begin, int64_t end, Task&) {
+  const SampledMaps& maps = args.maps;
+  const Rois& rois = args.rois;
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t roi = item / maps.bins, bin = item % maps.bins;
+    const T* const grad = static_cast<const T*>(args.grad_output) + item * maps.C;
+    const T* const map = static_cast<const T*>(args.input) + maps.images[roi] * maps.pixels() * maps.C;
+    const Roi& of = rois.scratch.rois[roi];
+    alignas(64) float along_x[kPartialSums] = {}, along_y[kPartialSums] = {};
+    rois.for_each_sample(roi, bin, maps.H, maps.W, [&](float y, float x) {
+      const bool is_inside =
+          y >= -1 && y <= static_cast<float>(maps.H) && x >= -1 && x <= static_cast<float>(maps.W);
+      if (is_inside) add_slopes_of_sample(grad, Corners<T>(maps, map, y, x), maps.C, along_x, along_y);
+    });
+    const double factor = double{rois.gamma} / double{maps.divisors[roi]};
+    const auto total = [&](const float* sums, float size) {
+      double sum = 0;
+      for (int64_t i = 0; i < kPartialSums; ++i) sum += double{sums[i]};
+      return static_cast<float>(factor * double{size} * sum);
+    };
+    T* const to = static_cast<T*>(args.grad_offset) + roi * 2 * maps.bins + bin;
+    round_to(total(along_x, of.x.size), to);
+    round_to(total(along_y, of.y.size), to + maps.bins);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(add_slopes, SlopeArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::deform_roi_pool
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::deform_roi_pool {
+namespace {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(slopes_kernel, add_slopes, SlopeArgs);
+
 void add_taps(const void* opaque, int64_t roi, int64_t bin, TapSink& to) {
   static_cast<const Rois*>(opaque)->for_each_sample(roi, bin, to.height, to.width,
                                                     [&](float y, float x) { to.add_sample(y, x); });
@@ -108,52 +219,6 @@ Rois prepare(Context& context, SampledMaps& maps, const Parameters& p, const voi
     to.divisors[r] = sample_count(to.rois[r].y, to.rois[r].x);
   });
   return {to, p.pooled_height, p.pooled_width, p.gamma, maps.dtype, offset};
-}
-
-struct SlopeArgs {
-  const SampledMaps& maps;
-  const Rois& rois;
-  const void *grad_output, *input;
-  void* grad_offset;
-};
-
-// Work items: bins. Writes the gradients of their offsets. Distances to the four pixels are not clamped.
-template <class T>
-void add_slopes(const SlopeArgs& args, int64_t begin, int64_t end, Task&) {
-  const SampledMaps& maps = args.maps;
-  const Rois& rois = args.rois;
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t roi = item / maps.bins, bin = item % maps.bins;
-    const T* const grad = static_cast<const T*>(args.grad_output) + item * maps.C;
-    const T* const map = static_cast<const T*>(args.input) + maps.images[roi] * maps.pixels() * maps.C;
-    const Roi& of = rois.scratch.rois[roi];
-    const double factor = double{rois.gamma} / double{maps.divisors[roi]};
-    double grad_y = 0, grad_x = 0;
-    rois.for_each_sample(roi, bin, maps.H, maps.W, [&](float y, float x) {
-      const bool is_inside =
-          y >= -1 && y <= static_cast<float>(maps.H) && x >= -1 && x <= static_cast<float>(maps.W);
-      if (!is_inside) return;
-      const Interpolation of_y(y, maps.H), of_x(x, maps.W);
-      const auto pixel = [&](int64_t row, int64_t column) { return map + (row * maps.W + column) * maps.C; };
-      const T *const top_left = pixel(of_y.low, of_x.low), *const top_right = pixel(of_y.low, of_x.high),
-                     *const bottom_left = pixel(of_y.high, of_x.low),
-                     *const bottom_right = pixel(of_y.high, of_x.high);
-      const double below = double{y} - static_cast<double>(of_y.low), above = static_cast<double>(of_y.high) - y;
-      const double right = double{x} - static_cast<double>(of_x.low), left = static_cast<double>(of_x.high) - x;
-      double along_y = 0, along_x = 0;
-      for (int64_t c = 0; c < maps.C; ++c) {
-        const double g = to_f32(grad[c]), v00 = to_f32(top_left[c]), v10 = to_f32(top_right[c]),
-                     v01 = to_f32(bottom_left[c]), v11 = to_f32(bottom_right[c]);
-        along_x += g * ((v11 - v01) * below + (v10 - v00) * above);
-        along_y += g * ((v11 - v10) * right + (v01 - v00) * left);
-      }
-      grad_x += factor * of.x.size * along_x;
-      grad_y += factor * of.y.size * along_y;
-    });
-    T* const to = static_cast<T*>(args.grad_offset) + roi * 2 * maps.bins + bin;
-    round_to(static_cast<float>(grad_x), to);
-    round_to(static_cast<float>(grad_y), to + maps.bins);
-  }
 }
 
 void declare_parameters(Call& call, const Parameters& p) {
@@ -232,10 +297,8 @@ void backward(Call& call, const Parameters& p, const Input& grad_output, const I
   scatter_samples(context, maps, plan, memory, grad_output.data, grad_input.data);
   if (of_offsets == nullptr) return;
   const int64_t bins = maps.outputs();
-  launch<SlopeArgs>(
-      context, "slopes", choose_task_dim(bins, saturated_product({bins, 16 * C})), Evenly{bins},
-      dispatch_dtype(dtype, [](auto element) -> RangeKernel<SlopeArgs> { return add_slopes<decltype(element)>; }),
-      {maps, operands, grad_output.data, input.data, of_offsets});
+  launch<SlopeArgs>(context, "slopes", choose_task_dim(bins, saturated_product({bins, 16 * C})), Evenly{bins},
+                    slopes_kernel(dtype), {maps, operands, grad_output.data, input.data, of_offsets});
 }
 
 }  // namespace
@@ -267,3 +330,4 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
                                      {grad_offset_desc, grad_offset});
   });
 }
+#endif

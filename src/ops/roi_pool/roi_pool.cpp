@@ -255,9 +255,9 @@ struct BackwardScratch {
   float* sums;
 };
 
-// The channels of a work item of the gradients. In NCHW as many as the sums in L2 allow, in ranges that divide over
-// the tasks. In NHWC a work item reads one run of channels of each bin, and long runs are worth more than sums in
-// L2: on 2000 RoIs of 512 channels, runs of 256 channels take half as long as runs of 64.
+// The channels of a work item of the gradients. In NCHW as many as the sums in L2 allow, in ranges that divide
+// over the tasks. In NHWC a work item reads one run of channels of each bin, and long runs are worth more than
+// sums in L2: on 2000 RoIs of 512 channels, runs of 256 channels take half as long as runs of 64.
 int64_t gradient_range(const Args& args, int task_dim) {
   if (args.channels_last) return std::min(args.C, round_up(ceil_div(args.C, int64_t{task_dim}), kStripChannels));
   constexpr int64_t kSumBytes = 1 << 19;
