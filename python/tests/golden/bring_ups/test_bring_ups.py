@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -67,12 +68,15 @@ def bench(request, tmp_path_factory) -> table.Bench:
     return table.Bench(request.param, tmp_path_factory.mktemp("runs"))
 
 
-def rows() -> Iterator[tuple[str, str]]:
+def rows() -> Iterator[Any]:
+    """The first row of each device and defect, and, as long tests, the others."""
+    seen = set()
     for number, network in enumerate(NETWORKS):
         # A fifth of the devices for each network: each device computes three networks at least.
-        devices = list(DEVICES)[number % 5 :: 5]
-        yield from ((network, f"right: {device}") for device in devices)
-        yield from ((network, defect) for defect in ("channel x 1.1", *PLAN[network]))
+        devices = [f"right: {device}" for device in list(DEVICES)[number % 5 :: 5]]
+        for row in (*devices, "channel x 1.1", *PLAN[network]):
+            yield pytest.param(network, row, marks=[pytest.mark.long] if row in seen else [])
+            seen.add(row)
 
 
 @pytest.mark.parametrize("bench, row", rows(), indirect=["bench"])
