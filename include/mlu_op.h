@@ -1094,7 +1094,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  *   any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps the memory of mluOpRoiAlignForward_v2; for HALF and BFLOAT16 also, for
- *   each task, 4 bytes for each pixel of an image and 16 channels (NCHW: 1 channel).
+ *   each task, 4 bytes for each pixel of an image and 16 channels, or more up to 16 MiB (NCHW: 1 channel).
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; images have no pixels although

@@ -42,10 +42,19 @@ struct GatherArgs : SampledMaps {
 
 struct ScatterArgs : SampledMaps {
   const ScatterPlan& plan;
-  float* sums;
+  const ScatterSums& memory;
   const void* grads;
   void* grad_maps;
 };
+
+inline int64_t blocks_of(const SampledMaps& args) { return ceil_div(args.bins, ScatterSums::kBlockBins); }
+
+// Calls visit(bin) for the bins of a block of a group.
+template <class Visit>
+void for_each_bin(const SampledMaps& args, int64_t block, const Visit& visit) {
+  const int64_t first = block * ScatterSums::kBlockBins;
+  for (int64_t bin = first; bin < std::min(first + ScatterSums::kBlockBins, args.bins); ++bin) visit(bin);
+}
 
 // A divisor; powers of two, whose quotients equal products, are multiplied.
 struct Divisor {
@@ -196,22 +205,22 @@ struct Adder {
   Divisor divisor;   // 1 if the gradient is divided already
 };
 
-// Work items: (image, range of channels, band of rows), bands fastest.
+// Work items: (image, band of rows, range of channels), ranges fastest.
 template <class T>
 void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
   const auto& [range, band_rows, task_dim] = args.plan;
   const Tile tile(task.nram, range);
   const int64_t bands = ceil_div(args.H, band_rows), ranges = ceil_div(args.C, range);
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t image = item / (bands * ranges), first = item / bands % ranges * range;
-    const int64_t first_row = item % bands * band_rows, rows = std::min(band_rows, args.H - first_row);
+    const int64_t image = item / (bands * ranges), first = item % ranges * range;
+    const int64_t first_row = item / ranges % bands * band_rows, rows = std::min(band_rows, args.H - first_row);
     T* const to = static_cast<T*>(args.grad_maps) + (image * args.H + first_row) * args.W * args.C + first;
     Adder adder{nullptr,  args.C,    first_row * args.W, rows * args.W, std::min(range, args.C - first),
                 tile.row, Divisor(1)};
     if constexpr (sizeof(T) == sizeof(float)) {
       adder.sums = to;
     } else {
-      adder.sums = args.sums + task.taskId * band_rows * args.W * range;
+      adder.sums = args.memory.sums + task.taskId * band_rows * args.W * range;
       adder.stride = adder.channels;
     }
     for (int64_t i = 0; i < adder.pixels; ++i) std::fill_n(adder.sums + i * adder.stride, adder.channels, 0.0F);
@@ -219,11 +228,17 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
         args.H, args.W, tile.taps,
         [](void* opaque, const Tap* taps, int64_t count) { static_cast<const Adder*>(opaque)->add(taps, count); },
         &adder);
-    for (int64_t group = 0; group < args.groups; ++group) {
-      if (args.images[group] != image) continue;
+    const int64_t blocks = blocks_of(args);
+    for (int64_t block = 0; block < args.groups * blocks; ++block) {
+      const auto [first_pixel, last_pixel] = args.memory.extents[block];
+      const int64_t group = block / blocks;
+      if (args.images[group] != image || last_pixel < adder.first_pixel ||
+          first_pixel >= adder.first_pixel + adder.pixels) {
+        continue;
+      }
       const Divisor divisor(args.divisors == nullptr ? 1 : args.divisors[group]);
       if (!args.divides_first) adder.divisor = divisor;
-      for (int64_t bin = 0; bin < args.bins; ++bin) {
+      for_each_bin(args, block % blocks, [&](int64_t bin) HWY_ATTR {
         const T* const grad = static_cast<const T*>(args.grads) + (group * args.bins + bin) * args.C + first;
         float* const loaded = args.mix != nullptr ? tile.mixed : tile.row;
         load_row(grad, adder.channels, loaded);
@@ -231,7 +246,7 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
         if (args.divides_first) divide_row(divisor, adder.channels, tile.row);
         args.add_taps(args.operands, group, bin, sink);
         sink.flush();
-      }
+      });
     }
     if constexpr (sizeof(T) < sizeof(float)) {
       for (int64_t i = 0; i < adder.pixels; ++i) {
@@ -258,7 +273,6 @@ MLUOP_EXPORT_KERNEL_OF_DTYPE(gather_kernel, gather, GatherArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(maxima_kernel, find_maxima, GatherArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(scatter_kernel, scatter, ScatterArgs);
 
-constexpr int64_t kVectorChannels = 16;
 // Chunks of a task: outputs differ in their numbers of taps.
 constexpr int64_t kChunksPerTask = 16;
 
@@ -267,6 +281,32 @@ int64_t traffic(const SampledMaps& args) {
   constexpr double kPixels = 16;
   const auto element = static_cast<double>(size_of(args.dtype));
   return saturated(static_cast<double>(args.outputs()) * static_cast<double>(args.C) * kPixels * element);
+}
+
+// Work items: blocks of bins. Writes their extents.
+void find_extents(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
+  ScatterSums::Extent extent{};
+  Tap taps[TapSink::kCapacity];
+  TapSink sink(
+      args.H, args.W, taps,
+      [](void* opaque, const Tap* added, int64_t count) {
+        auto& [first, last] = *static_cast<ScatterSums::Extent*>(opaque);
+        for (const Tap* tap = added; tap != added + count; ++tap) {
+          for (int32_t i = 0; i < tap->count; ++i) {
+            first = std::min(first, tap->pixels[i]);
+            last = std::max(last, tap->pixels[i]);
+          }
+        }
+      },
+      &extent);
+  const int64_t blocks = blocks_of(args);
+  for (int64_t block = begin; block < end; ++block) {
+    extent = {static_cast<int32_t>(args.pixels() - 1), -1};
+    for_each_bin(args, block % blocks,
+                 [&](int64_t bin) { args.add_taps(args.operands, block / blocks, bin, sink); });
+    sink.flush();
+    args.memory.extents[block] = extent;
+  }
 }
 
 // The channels of a tile: at most `max`, whole groups of mixed channels.
@@ -294,30 +334,37 @@ void gather_maxima(Context& context, const SampledMaps& args, const void* maps, 
                            {args, maps, outputs, sampling::fit_channels(context, args, args.C), numbers});
 }
 
-ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args) : channels(args.C), rows(args.H) {
+ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args)
+    : channels(sampling::fit_channels(context, args, args.C)), rows(args.H) {
+  // Bands of an image for each task: images and rows differ in their numbers of taps.
+  constexpr int64_t kBandsPerTask = 2;
   const int64_t bytes = saturated(static_cast<double>(sampling::traffic(args)) +
                                   static_cast<double>(args.B) * static_cast<double>(args.pixels()) *
                                       static_cast<double>(args.C) * sizeof(float));
-  const int64_t vectors = ceil_div(args.C, sampling::kVectorChannels);
-  task_dim = choose_task_dim(saturated_product({args.B, vectors, args.H}), bytes);
-  // Each image is divided among all tasks: images differ in their numbers of taps.
-  const int64_t ranges = std::min<int64_t>(task_dim, vectors);
-  const int64_t wanted = ceil_div(vectors, ranges) * sampling::kVectorChannels;
-  channels = sampling::fit_channels(context, args, std::min(round_up(wanted, args.mixed), args.C));
-  const int64_t items = args.B * ceil_div(args.C, channels);
-  rows = ceil_div(args.H, std::min(args.H, ceil_div(task_dim, items)));
-  task_dim = static_cast<int>(std::min<int64_t>(task_dim, items * ceil_div(args.H, rows)));
+  const int64_t ranges = ceil_div(args.C, channels);
+  task_dim = choose_task_dim(saturated_product({args.B, ranges, args.H}), bytes);
+  if (task_dim > 1) rows = ceil_div(args.H, std::min(args.H, ceil_div(kBandsPerTask * task_dim, args.B)));
+  task_dim = static_cast<int>(std::min<int64_t>(task_dim, args.B * ranges * ceil_div(args.H, rows)));
 }
 
 ScatterSums::ScatterSums(Arena& arena, const SampledMaps& args, const ScatterPlan& plan)
     : sums(arena.take<float>("sums",
-                             {is_16_bit(args.dtype) ? plan.task_dim : 0, plan.rows, args.W, plan.channels})) {}
+                             {is_16_bit(args.dtype) ? plan.task_dim : 0, plan.rows, args.W, plan.channels})),
+      extents(arena.take<Extent>("extents", {args.groups, sampling::blocks_of(args)})) {}
 
-void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan, const ScatterSums& sums,
+void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan, const ScatterSums& memory,
                      const void* grads, void* grad_maps) {
-  const int64_t items = args.B * ceil_div(args.C, plan.channels) * ceil_div(args.H, plan.rows);
+  const sampling::ScatterArgs scatter{args, plan, memory, grads, grad_maps};
+  const int64_t bands = ceil_div(args.H, plan.rows), items = args.B * bands * ceil_div(args.C, plan.channels);
+  const int64_t blocks = args.groups * sampling::blocks_of(args);
+  if (bands > 1 && blocks > 0) {
+    launch<sampling::ScatterArgs>(context, "extents", plan.task_dim, Evenly{blocks}, sampling::find_extents,
+                                  scatter);
+  } else {
+    std::fill_n(memory.extents, blocks, ScatterSums::Extent{0, static_cast<int32_t>(args.pixels() - 1)});
+  }
   launch_dynamic(context, "scatter", plan.task_dim, static_cast<int>(std::min<int64_t>(items, 1 << 20)),
-                 Evenly{items}, sampling::scatter_kernel(args.dtype), {args, plan, sums.sums, grads, grad_maps});
+                 Evenly{items}, sampling::scatter_kernel(args.dtype), scatter);
 }
 
 }  // namespace mluop

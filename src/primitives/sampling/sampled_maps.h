@@ -86,7 +86,9 @@ void gather_samples(Context& context, const SampledMaps& args, const void* maps,
 // one tap.
 void gather_maxima(Context& context, const SampledMaps& args, const void* maps, void* outputs, int32_t* numbers);
 
-// How the gradients are divided: a work item is (image, range of channels, band of rows).
+// How the gradients are divided: a work item is (image, band of rows, range of channels). Ranges are of all
+// channels if NRAM allows: tasks that add to the same pixels take each other's cache lines, which processors
+// prefetch.
 struct ScatterPlan {
   ScatterPlan(const Context& context, const SampledMaps& args);
 
@@ -95,11 +97,20 @@ struct ScatterPlan {
   int task_dim;
 };
 
-// Memory of 16-bit gradients.
+// Memory of gradients.
 struct ScatterSums {
+  // Consecutive bins of a group of which each band knows whether their taps have pixels of it.
+  static constexpr int64_t kBlockBins = 64;
+
+  // The first and the last pixel of the taps of a block; the last is before the first if there are none.
+  struct Extent {
+    int32_t first, last;
+  };
+
   ScatterSums(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);
 
-  float* sums;  // [task_dim, rows, W, channels]
+  float* sums;      // [task_dim, rows, W, channels] of 16-bit gradients
+  Extent* extents;  // [groups, blocks]
 };
 
 // Writes grad_maps.
