@@ -73,8 +73,9 @@ struct Operands {
 void add_taps(const void* opaque, int64_t roi, int64_t bin, TapSink& to) {
   const auto& [rois, PH, PW] = *static_cast<const Operands*>(opaque);
   const Roi& of = rois[roi];
-  const float u = static_cast<float>(bin % PW) / static_cast<float>(PW);
-  const float v = static_cast<float>(bin / PW) / static_cast<float>(PH);
+  const int64_t row = bin / PW, column = bin % PW;
+  const float u = static_cast<float>(column) / static_cast<float>(PW);
+  const float v = static_cast<float>(row) / static_cast<float>(PH);
   GridAxis y = of.y, x = of.x;
   y.start = of.center(1, u, v) - y.bin / 2;
   x.start = of.center(0, u, v) - x.bin / 2;
