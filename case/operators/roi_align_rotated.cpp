@@ -3,6 +3,7 @@
 
 #include "case/description.h"
 #include "reference/bilinear_samples.h"
+#include "reference/clamped_samples.h"
 
 namespace mluop::cases::roi_align_rotated {
 namespace {
@@ -22,30 +23,17 @@ void for_each_sample(const Arguments& a, const char* ratio_name, bool is_aligned
   const float offset = is_aligned ? 0.5F : 0.0F;
   const float angle = a.integer("clockwise") != 0 ? -roi[5] : roi[5];
   const auto cos = static_cast<float>(std::cos(double{angle})), sin = static_cast<float>(std::sin(double{angle}));
-  float starts[2], bins[2];
-  int64_t samples[2];
-  for (const int axis : {0, 1}) {
-    float size = roi[axis == 0 ? 4 : 3] * scale;
-    if (!is_aligned) size = std::max(size, 1.0F);
-    starts[axis] = -size / 2;
-    bins[axis] = size / static_cast<float>(a.int32(axis == 0 ? "pooled_height" : "pooled_width"));
-    const float wanted = std::ceil(bins[axis]);
-    samples[axis] = a.int32(ratio_name) > 0 ? a.int32(ratio_name)
-                    : wanted >= 1 && std::isfinite(wanted)
-                        ? static_cast<int64_t>(std::min(wanted, static_cast<float>(1 << 24)))
-                        : 0;
-  }
-  if (samples[0] <= 0 || samples[1] <= 0) return;
-  const auto position = [&](int axis, int64_t bin, int64_t i) {
-    const float within = (static_cast<float>(i) + 0.5F) * bins[axis] / static_cast<float>(samples[axis]);
-    return starts[axis] + static_cast<float>(bin) * bins[axis] + within;
+  const auto axis = [&](float length, const char* bins) {
+    const float scaled = length * scale, size = is_aligned ? scaled : std::max(scaled, 1.0F);
+    return reference::SampleAxis(-size / 2, size, a.int32(bins), a.int32(ratio_name));
   };
-  for (int64_t i = 0; i < samples[0]; ++i) {
-    const float v = position(0, p, i);
-    for (int64_t j = 0; j < samples[1]; ++j) {
-      const float u = position(1, q, j);
+  const reference::SampleAxis along_v = axis(roi[4], "pooled_height"), along_u = axis(roi[3], "pooled_width");
+  for (int i = 0; i < along_v.samples; ++i) {
+    const float v = along_v.position(p, i);
+    for (int j = 0; j < along_u.samples; ++j) {
+      const float u = along_u.position(q, j);
       visit(v * cos - u * sin + (roi[2] * scale - offset), v * sin + u * cos + (roi[1] * scale - offset),
-            static_cast<double>(samples[0] * samples[1]));
+            static_cast<double>(along_v.samples) * along_u.samples);
     }
   }
 }
