@@ -111,12 +111,10 @@ if _madvise is not None:
     _madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
-def _prefer_huge_pages(array: torch.Tensor) -> None:
-    if _madvise is None:
-        return
-    address = array.data_ptr()
-    begin = -(-address // _HUGE_PAGE) * _HUGE_PAGE
-    _madvise(begin, (address + array.nbytes) // _HUGE_PAGE * _HUGE_PAGE - begin, _MADV_HUGEPAGE)
+def _prefer_huge_pages(address: int, size: int) -> None:
+    if _madvise is not None:
+        begin = -(-address // _HUGE_PAGE) * _HUGE_PAGE
+        _madvise(begin, (address + size) // _HUGE_PAGE * _HUGE_PAGE - begin, _MADV_HUGEPAGE)
 
 
 class TorchArrays(Arrays):
@@ -164,8 +162,9 @@ class TorchArrays(Arrays):
             address = array.data_ptr()
         except RuntimeError:
             raise _without_address(name) from None
-        if array.nbytes >= 2 * _HUGE_PAGE:
-            _prefer_huge_pages(array)
+        # torch.zeros has written its elements.
+        if not is_zero and array.nbytes >= 2 * _HUGE_PAGE:
+            _prefer_huge_pages(address, array.nbytes)
         return array, descriptor, address
 
     def is_channels_last(self, array: torch.Tensor) -> bool:
