@@ -146,9 +146,9 @@ void run(Call& call, const Parameters& p, const Input& from, const Input& rois, 
     maps.operands = &operands;
     gather_samples(context, maps, from.data, to.data);
   } else {
-    struct Memory : Scratch, ScatterSums {
+    struct Memory : Scratch, ScatterMemory {
       Memory(Arena& arena, const SampledMaps& of, const ScatterPlan& plan)
-          : Scratch(arena, of.groups), ScatterSums(arena, of, plan) {}
+          : Scratch(arena, of.groups), ScatterMemory(arena, of, plan) {}
     };
     const ScatterPlan plan(context, maps);
     Arena arena = context.reserve(bytes_of<Memory>(maps, plan));

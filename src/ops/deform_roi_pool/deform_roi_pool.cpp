@@ -284,9 +284,9 @@ void backward(Call& call, const Parameters& p, const Input& grad_output, const I
     std::memset(of_offsets, 0, static_cast<size_t>(byte_count(*grad_offset.desc)));
     return;
   }
-  struct Memory : Scratch, ScatterSums {
+  struct Memory : Scratch, ScatterMemory {
     Memory(Arena& arena, const SampledMaps& of, const ScatterPlan& plan)
-        : Scratch(arena, of.groups), ScatterSums(arena, of, plan) {}
+        : Scratch(arena, of.groups), ScatterMemory(arena, of, plan) {}
   };
   Context& context = call.context();
   const ScatterPlan plan(context, maps);

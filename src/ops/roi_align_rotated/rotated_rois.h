@@ -112,9 +112,9 @@ inline void pool(Call& call, SampledMaps maps, const Tensors& tensors, const Par
 inline void pool_backward(Call& call, SampledMaps maps, const Tensors& tensors, const Parameters& p,
                           int num_orientations, const void* from, void* to) {
   if (maps.B * maps.pixels() * maps.C == 0) return;
-  struct Memory : Scratch, ScatterSums {
+  struct Memory : Scratch, ScatterMemory {
     Memory(Arena& arena, const SampledMaps& maps, const ScatterPlan& plan)
-        : Scratch(arena, maps.groups), ScatterSums(arena, maps, plan) {}
+        : Scratch(arena, maps.groups), ScatterMemory(arena, maps, plan) {}
   };
   Context& context = call.context();
   const ScatterPlan plan(context, maps);

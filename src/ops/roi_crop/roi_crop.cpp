@@ -99,9 +99,9 @@ void backward(Call& call, const Input& grad_output, const Input& grid, const Out
   SampledMaps maps = sizes_of(*grad_input.desc, *grad_output.desc);
   const Operands operands{maps.bins, dtype, grid.data};
   maps.operands = &operands;
-  struct Scratch : Images, ScatterSums {
+  struct Scratch : Images, ScatterMemory {
     Scratch(Arena& arena, const SampledMaps& of, const ScatterPlan& plan)
-        : Images(arena, of.groups), ScatterSums(arena, of, plan) {}
+        : Images(arena, of.groups), ScatterMemory(arena, of, plan) {}
   };
   const ScatterPlan plan(call.context(), maps);
   Arena pool = call.context().reserve(bytes_of<Scratch>(maps, plan));

@@ -49,9 +49,9 @@ void add_taps(const void* opaque, int64_t image, int64_t pixel, TapSink& to) {
   to.add_sample(y + wy - hy, x + wx - hx);
 }
 
-struct Memory : ScatterSums {
+struct Memory : ScatterMemory {
   Memory(Arena& arena, const SampledMaps& maps, const ScatterPlan& plan)
-      : ScatterSums(arena, maps, plan), images(arena.take<int32_t>("images", {maps.B})) {}
+      : ScatterMemory(arena, maps, plan), images(arena.take<int32_t>("images", {maps.B})) {}
 
   int32_t* images;
 };

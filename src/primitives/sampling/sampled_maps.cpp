@@ -42,18 +42,18 @@ struct GatherArgs : SampledMaps {
 
 struct ScatterArgs : SampledMaps {
   const ScatterPlan& plan;
-  const ScatterSums& memory;
+  const ScatterMemory& memory;
   const void* grads;
   void* grad_maps;
 };
 
-inline int64_t blocks_of(const SampledMaps& args) { return ceil_div(args.bins, ScatterSums::kBlockBins); }
+inline int64_t blocks_of(const SampledMaps& args) { return ceil_div(args.bins, ScatterMemory::kBlockBins); }
 
 // Calls visit(bin) for the bins of a block of a group.
 template <class Visit>
 void for_each_bin(const SampledMaps& args, int64_t block, const Visit& visit) {
-  const int64_t first = block * ScatterSums::kBlockBins;
-  for (int64_t bin = first; bin < std::min(first + ScatterSums::kBlockBins, args.bins); ++bin) visit(bin);
+  const int64_t first = block * ScatterMemory::kBlockBins;
+  for (int64_t bin = first; bin < std::min(first + ScatterMemory::kBlockBins, args.bins); ++bin) visit(bin);
 }
 
 // A divisor; powers of two, whose quotients equal products, are multiplied.
@@ -285,12 +285,12 @@ int64_t traffic(const SampledMaps& args) {
 
 // Work items: blocks of bins. Writes their extents.
 void find_extents(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
-  ScatterSums::Extent extent{};
+  ScatterMemory::Extent extent{};
   Tap taps[TapSink::kCapacity];
   TapSink sink(
       args.H, args.W, taps,
       [](void* opaque, const Tap* added, int64_t count) {
-        auto& [first, last] = *static_cast<ScatterSums::Extent*>(opaque);
+        auto& [first, last] = *static_cast<ScatterMemory::Extent*>(opaque);
         for (const Tap* tap = added; tap != added + count; ++tap) {
           for (int32_t i = 0; i < tap->count; ++i) {
             first = std::min(first, tap->pixels[i]);
@@ -347,13 +347,13 @@ ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args)
   task_dim = static_cast<int>(std::min<int64_t>(task_dim, args.B * ranges * ceil_div(args.H, rows)));
 }
 
-ScatterSums::ScatterSums(Arena& arena, const SampledMaps& args, const ScatterPlan& plan)
+ScatterMemory::ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan)
     : sums(arena.take<float>("sums",
                              {is_16_bit(args.dtype) ? plan.task_dim : 0, plan.rows, args.W, plan.channels})),
       extents(arena.take<Extent>("extents", {args.groups, sampling::blocks_of(args)})) {}
 
-void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan, const ScatterSums& memory,
-                     const void* grads, void* grad_maps) {
+void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan,
+                     const ScatterMemory& memory, const void* grads, void* grad_maps) {
   const sampling::ScatterArgs scatter{args, plan, memory, grads, grad_maps};
   const int64_t bands = ceil_div(args.H, plan.rows), items = args.B * bands * ceil_div(args.C, plan.channels);
   const int64_t blocks = args.groups * sampling::blocks_of(args);
@@ -361,7 +361,7 @@ void scatter_samples(Context& context, const SampledMaps& args, const ScatterPla
     launch<sampling::ScatterArgs>(context, "extents", plan.task_dim, Evenly{blocks}, sampling::find_extents,
                                   scatter);
   } else {
-    std::fill_n(memory.extents, blocks, ScatterSums::Extent{0, static_cast<int32_t>(args.pixels() - 1)});
+    std::fill_n(memory.extents, blocks, ScatterMemory::Extent{0, static_cast<int32_t>(args.pixels() - 1)});
   }
   launch_dynamic(context, "scatter", plan.task_dim, static_cast<int>(std::min<int64_t>(items, 1 << 20)),
                  Evenly{items}, sampling::scatter_kernel(args.dtype), scatter);

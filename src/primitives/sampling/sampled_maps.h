@@ -97,9 +97,9 @@ struct ScatterPlan {
   int task_dim;
 };
 
-// Memory of gradients.
-struct ScatterSums {
-  // Consecutive bins of a group of which each band knows whether their taps have pixels of it.
+// The memory of scatter_samples().
+struct ScatterMemory {
+  // Consecutive bins of a group. A band of rows skips a block whose taps have no pixels in the band.
   static constexpr int64_t kBlockBins = 64;
 
   // The first and the last pixel of the taps of a block; the last is before the first if there are none.
@@ -107,14 +107,14 @@ struct ScatterSums {
     int32_t first, last;
   };
 
-  ScatterSums(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);
+  ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);
 
   float* sums;      // [task_dim, rows, W, channels] of 16-bit gradients
   Extent* extents;  // [groups, blocks]
 };
 
 // Writes grad_maps.
-void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan, const ScatterSums& sums,
-                     const void* grads, void* grad_maps);
+void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan,
+                     const ScatterMemory& memory, const void* grads, void* grad_maps);
 
 }  // namespace mluop
