@@ -33,9 +33,7 @@ void add_taps(const void* opaque, int64_t image, int64_t pixel, TapSink& to) {
   dispatch_dtype(dtype, [&, first = (image * pixels + pixel) * 5, from = bboxes](auto element) {
     for (int i = 0; i < 5; ++i) box[i] = to_f32(static_cast<const decltype(element)*>(from)[first + i]);
   });
-  Tap own;
-  own.add(pixel, 1);
-  to.add(own);
+  to.add_pixel(pixel / to.width, pixel % to.width);
   const float y = box[0] * p.spatial_scale, x = box[1] * p.spatial_scale;
   to.add_sample(y, x);
   if (p.points == 1) return;

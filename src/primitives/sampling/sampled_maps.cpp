@@ -23,12 +23,10 @@ namespace mluop::sampling {
 
 struct Tile {
   Tile(Arena& nram, int64_t channels)
-      : taps(nram.take<Tap>("taps", {TapSink::kCapacity})),
-        row(nram.take<float>("row", {channels})),
+      : row(nram.take<float>("row", {channels})),
         mixed(nram.take<float>("mixed row", {channels})),
         numbers(reinterpret_cast<int32_t*>(mixed)) {}
 
-  Tap* taps;
   float *row, *mixed;  // [channels]
   int32_t* numbers;    // [channels], the memory of `mixed`
 };
@@ -74,10 +72,11 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::sampling {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::add_taps;
+using mluop::HWY_NAMESPACE::add_pixels;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_row;
 using mluop::HWY_NAMESPACE::round_row;
+using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::value_of;
 
 template <class D>
@@ -92,43 +91,114 @@ HWY_INLINE void divide_row(const Divisor& divisor, int64_t count, float* row) {
                              HWY_ATTR { hn::StoreU(divide(d, hn::LoadU(d, row + i), divisor), d, row + i); });
 }
 
+// Consumes the taps of an output as pixels with weights.
+class PixelSink : public TapSink {
+ public:
+  explicit PixelSink(const SampledMaps& args) : TapSink(args.H, args.W) {}
+
+  void add_sample(float y, float x) final { add(clamped_tap(y, x, height, width)); }
+  void add_zero_padded_sample(float y, float x) final { add(zero_padded_tap(y, x, height, width)); }
+  void add_pixel(int64_t row, int64_t column) final { add(pixel_tap(row, column, width)); }
+
+ protected:
+  ~PixelSink() = default;
+
+  const WeightedPixels& finish() {
+    pixels_.finish(width);
+    return pixels_;
+  }
+
+ private:
+  // Consumes finish().
+  virtual void flush() = 0;
+
+  void add(const Tap& tap) {
+    if (tap.count == 0) return;
+    if (!pixels_.takes(tap)) flush();
+    pixels_.add(tap);
+  }
+
+  WeightedPixels pixels_;
+};
+
+// The sums of an output.
+template <class T>
+class Gatherer final : public PixelSink {
+ public:
+  using PixelSink::PixelSink;
+
+  void begin(const T* map, int64_t count) {
+    from = map;
+    channels = count;
+    is_empty_ = true;
+  }
+
+  // Replaces sums by store(d, sum, channel) of vectors.
+  template <class Store>
+  HWY_INLINE void write(const Store& store) {
+    add_pixels(from, stride, finish(), channels, is_empty_ ? nullptr : sums, store);
+  }
+
+  int64_t stride;
+  float* sums;
+
+ private:
+  void flush() final {
+    add_pixels(from, stride, finish(), channels, is_empty_ ? nullptr : sums,
+               [&](auto d, auto sum, int64_t c) HWY_ATTR { hn::StoreU(sum, d, sums + c); });
+    is_empty_ = false;
+  }
+
+  const T* from;
+  int64_t channels;
+  bool is_empty_;
+};
+
 // Work items: outputs.
 template <class T>
 void gather(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tile tile(task.nram, args.range);
-  struct State {
-    const T* from;
-    int64_t stride, count;
-    float* sums;
-  } state{nullptr, args.C, 0, tile.row};
-  TapSink sink(
-      args.H, args.W, tile.taps,
-      [](void* opaque, const Tap* taps, int64_t count) {
-        const State& to = *static_cast<const State*>(opaque);
-        add_taps(to.from, to.stride, taps, count, to.count, to.sums);
-      },
-      &state);
+  Gatherer<T> gatherer(args);
+  gatherer.stride = args.C;
+  gatherer.sums = tile.row;
+  Divisor divisor(1);
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t group = item / args.bins;
+    const int64_t group = item / args.bins, bin = item % args.bins;
+    if (args.divisors != nullptr && (item == begin || bin == 0)) divisor = Divisor(args.divisors[group]);
     const T* const map = static_cast<const T*>(args.maps) + args.images[group] * args.pixels() * args.C;
     for (int64_t first = 0; first < args.C; first += args.range) {
-      state.from = map + first;
-      state.count = std::min(args.range, args.C - first);
-      std::fill_n(tile.row, state.count, 0.0F);
-      args.add_taps(args.operands, group, item % args.bins, sink);
-      sink.flush();
-      if (args.divisors != nullptr) divide_row(Divisor(args.divisors[group]), state.count, tile.row);
-      if (args.mix != nullptr) args.mix(args.operands, group, state.count, tile.row, tile.mixed);
-      round_row(args.mix != nullptr ? tile.mixed : tile.row, state.count,
-                static_cast<T*>(args.to) + item * args.C + first);
+      const int64_t count = std::min(args.range, args.C - first);
+      T* const to = static_cast<T*>(args.to) + item * args.C + first;
+      gatherer.begin(map + first, count);
+      args.add_taps(args.operands, group, bin, gatherer);
+      if (args.mix != nullptr) {
+        gatherer.write([&](auto d, auto sum, int64_t c)
+                           HWY_ATTR { hn::StoreU(divide(d, sum, divisor), d, tile.row + c); });
+        args.mix(args.operands, group, count, tile.row, tile.mixed);
+        round_row(tile.mixed, count, to);
+      } else {
+        gatherer.write([&](auto d, auto sum, int64_t c)
+                           HWY_ATTR { store_f32(divide(d, sum, divisor), d, to + c); });
+      }
     }
   }
 }
 
-// The maxima of an output.
+// Writes the maxima of an output, several taps at a time. Samples outside are 0.
 template <class T>
-struct Maxima {
-  void add(const Tap* taps, int64_t count) {
+struct Maxima final : TapSink {
+  explicit Maxima(const SampledMaps& args) : TapSink(args.H, args.W) {}
+
+  void add_sample(float y, float x) final { add(clamped_tap(y, x, height, width)); }
+  void add_zero_padded_sample(float y, float x) final { add(zero_padded_tap(y, x, height, width)); }
+  void add_pixel(int64_t row, int64_t column) final { add(pixel_tap(row, column, width)); }
+
+  void add(const Tap& tap) {
+    taps[count++] = tap;
+    if (count == kTaps) flush();
+  }
+
+  void flush() {
     for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
       const hn::RebindToSigned<decltype(d)> di;
       const auto value = [&](const Tap& tap) HWY_ATTR {
@@ -147,24 +217,26 @@ struct Maxima {
       hn::StoreU(number, di, numbers + c);
     });
     seen += count;
+    count = 0;
   }
 
+  static constexpr int64_t kTaps = 16;
+  Tap taps[kTaps];
+  int64_t count = 0, seen = 0;
   const T* from;
   int64_t stride, channels;
   float* values;
   int32_t* numbers;
-  int64_t seen;  // taps
 };
 
 // Work items: outputs.
 template <class T>
 void find_maxima(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tile tile(task.nram, args.range);
-  Maxima<T> maxima{nullptr, args.C * args.blocks, 0, tile.row, tile.numbers, 0};
-  TapSink sink(
-      args.H, args.W, tile.taps,
-      [](void* opaque, const Tap* taps, int64_t count) { static_cast<Maxima<T>*>(opaque)->add(taps, count); },
-      &maxima, true);
+  Maxima<T> maxima(args);
+  maxima.stride = args.C * args.blocks;
+  maxima.values = tile.row;
+  maxima.numbers = tile.numbers;
   for (int64_t item = begin; item < end; ++item) {
     const int64_t group = item / args.bins, bin = item % args.bins;
     const T* const map = static_cast<const T*>(args.maps) + args.images[group] * args.pixels() * maxima.stride +
@@ -173,36 +245,36 @@ void find_maxima(const GatherArgs& args, int64_t begin, int64_t end, Task& task)
       maxima.from = map + first;
       maxima.channels = std::min(args.range, args.C - first);
       maxima.seen = 0;
-      args.add_taps(args.operands, group, bin, sink);
-      sink.flush();
+      args.add_taps(args.operands, group, bin, maxima);
+      if (maxima.count > 0) maxima.flush();
       round_row(tile.row, maxima.channels, static_cast<T*>(args.to) + item * args.C + first);
       std::copy_n(tile.numbers, maxima.channels, args.numbers + item * args.C + first);
     }
   }
 }
 
-// Adds the taps of the outputs of a work item of scatter() to its pixels.
-struct Adder {
-  void add(const Tap* taps, int64_t count) const {
-    for (const Tap* tap = taps; tap != taps + count; ++tap) {
-      for (int32_t i = 0; i < tap->count; ++i) {
-        const int64_t pixel = tap->pixels[i] - first_pixel;
-        const float weight = tap->weights[i];
-        if (pixel < 0 || pixel >= pixels || std::isnan(weight)) continue;
-        float* const to = sums + pixel * stride;
-        for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
-          auto term = hn::Mul(hn::LoadU(d, row + c), hn::Set(d, weight));
-          if (divisor.value != 1) term = divide(d, term, divisor);
-          hn::StoreU(hn::Add(hn::LoadU(d, to + c), term), d, to + c);
-        });
-      }
+// Adds the gradient of an output to the pixels of a work item of scatter().
+struct Scatterer final : PixelSink {
+  using PixelSink::PixelSink;
+
+  void flush() final {
+    const WeightedPixels& weighted = finish();
+    for (int32_t i = 0; i < weighted.count; ++i) {
+      const int64_t pixel = weighted.pixels[i] - first_pixel;
+      const float weight = weighted.weights[i] / divisor;
+      if (pixel < 0 || pixel >= pixels || std::isnan(weight)) continue;
+      float* const to = sums + pixel * stride;
+      for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
+        const auto term = hn::Mul(hn::LoadU(d, row + c), hn::Set(d, weight));
+        hn::StoreU(hn::Add(hn::LoadU(d, to + c), term), d, to + c);
+      });
     }
   }
 
   float* sums;  // pixel by pixel, `stride` apart
   int64_t stride, first_pixel, pixels, channels;
   const float* row;  // the gradient of the output
-  Divisor divisor;   // 1 if the gradient is divided already
+  float divisor;     // of the weights
 };
 
 // Work items: (image, band of rows, range of channels), ranges fastest.
@@ -211,46 +283,43 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
   const auto& [range, band_rows, task_dim] = args.plan;
   const Tile tile(task.nram, range);
   const int64_t bands = ceil_div(args.H, band_rows), ranges = ceil_div(args.C, range);
+  Scatterer to(args);
+  to.row = tile.row;
   for (int64_t item = begin; item < end; ++item) {
     const int64_t image = item / (bands * ranges), first = item % ranges * range;
     const int64_t first_row = item / ranges % bands * band_rows, rows = std::min(band_rows, args.H - first_row);
-    T* const to = static_cast<T*>(args.grad_maps) + (image * args.H + first_row) * args.W * args.C + first;
-    Adder adder{nullptr,  args.C,    first_row * args.W, rows * args.W, std::min(range, args.C - first),
-                tile.row, Divisor(1)};
+    T* const pixels = static_cast<T*>(args.grad_maps) + (image * args.H + first_row) * args.W * args.C + first;
+    to.first_pixel = first_row * args.W;
+    to.pixels = rows * args.W;
+    to.channels = std::min(range, args.C - first);
     if constexpr (sizeof(T) == sizeof(float)) {
-      adder.sums = to;
+      to.sums = pixels;
+      to.stride = args.C;
     } else {
-      adder.sums = args.memory.sums + task.taskId * band_rows * args.W * range;
-      adder.stride = adder.channels;
+      to.sums = args.memory.sums + task.taskId * band_rows * args.W * range;
+      to.stride = to.channels;
     }
-    for (int64_t i = 0; i < adder.pixels; ++i) std::fill_n(adder.sums + i * adder.stride, adder.channels, 0.0F);
-    TapSink sink(
-        args.H, args.W, tile.taps,
-        [](void* opaque, const Tap* taps, int64_t count) { static_cast<const Adder*>(opaque)->add(taps, count); },
-        &adder);
+    for (int64_t i = 0; i < to.pixels; ++i) std::fill_n(to.sums + i * to.stride, to.channels, 0.0F);
     const int64_t blocks = blocks_of(args);
     for (int64_t block = 0; block < args.groups * blocks; ++block) {
-      const auto [first_pixel, last_pixel] = args.memory.extents[block];
+      const auto [first_of_block, last_of_block] = args.memory.extents[block];
       const int64_t group = block / blocks;
-      if (args.images[group] != image || last_pixel < adder.first_pixel ||
-          first_pixel >= adder.first_pixel + adder.pixels) {
-        continue;
-      }
-      const Divisor divisor(args.divisors == nullptr ? 1 : args.divisors[group]);
-      if (!args.divides_first) adder.divisor = divisor;
+      if (args.images[group] != image || last_of_block < first_row || first_of_block >= first_row + rows) continue;
+      const float divisor = args.divisors == nullptr ? 1 : args.divisors[group];
+      to.divisor = args.divides_first ? 1 : divisor;
       for_each_bin(args, block % blocks, [&](int64_t bin) HWY_ATTR {
         const T* const grad = static_cast<const T*>(args.grads) + (group * args.bins + bin) * args.C + first;
         float* const loaded = args.mix != nullptr ? tile.mixed : tile.row;
-        load_row(grad, adder.channels, loaded);
-        if (args.mix != nullptr) args.mix(args.operands, group, adder.channels, tile.mixed, tile.row);
-        if (args.divides_first) divide_row(divisor, adder.channels, tile.row);
-        args.add_taps(args.operands, group, bin, sink);
-        sink.flush();
+        load_row(grad, to.channels, loaded);
+        if (args.mix != nullptr) args.mix(args.operands, group, to.channels, tile.mixed, tile.row);
+        if (args.divides_first) divide_row(Divisor(divisor), to.channels, tile.row);
+        args.add_taps(args.operands, group, bin, to);
+        to.flush();
       });
     }
     if constexpr (sizeof(T) < sizeof(float)) {
-      for (int64_t i = 0; i < adder.pixels; ++i) {
-        round_row(adder.sums + i * adder.stride, adder.channels, to + i * args.C);
+      for (int64_t i = 0; i < to.pixels; ++i) {
+        round_row(to.sums + i * to.stride, to.channels, pixels + i * args.C);
       }
     }
   }
@@ -283,29 +352,38 @@ int64_t traffic(const SampledMaps& args) {
   return saturated(static_cast<double>(args.outputs()) * static_cast<double>(args.C) * kPixels * element);
 }
 
+// The rows of taps.
+struct ExtentSink final : TapSink {
+  explicit ExtentSink(const SampledMaps& args) : TapSink(args.H, args.W) {}
+
+  void add_sample(float y, float) final {
+    // Samples outside, or at NaN, have no gradient.
+    if (!(y >= -1 && y <= static_cast<float>(height))) return;
+    first = std::min(first, y);
+    last = std::max(last, y);
+  }
+  void add_zero_padded_sample(float y, float x) final { add_sample(y, x); }
+  void add_pixel(int64_t row, int64_t) final { add_sample(static_cast<float>(row), 0); }
+
+  void clear() {
+    first = static_cast<float>(height);
+    last = -2;
+  }
+
+  float first, last;  // y
+};
+
 // Work items: blocks of bins. Writes their extents.
 void find_extents(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
-  ScatterMemory::Extent extent{};
-  Tap taps[TapSink::kCapacity];
-  TapSink sink(
-      args.H, args.W, taps,
-      [](void* opaque, const Tap* added, int64_t count) {
-        auto& [first, last] = *static_cast<ScatterMemory::Extent*>(opaque);
-        for (const Tap* tap = added; tap != added + count; ++tap) {
-          for (int32_t i = 0; i < tap->count; ++i) {
-            first = std::min(first, tap->pixels[i]);
-            last = std::max(last, tap->pixels[i]);
-          }
-        }
-      },
-      &extent);
   const int64_t blocks = blocks_of(args);
+  ExtentSink sink(args);
   for (int64_t block = begin; block < end; ++block) {
-    extent = {static_cast<int32_t>(args.pixels() - 1), -1};
+    sink.clear();
     for_each_bin(args, block % blocks,
                  [&](int64_t bin) { args.add_taps(args.operands, block / blocks, bin, sink); });
-    sink.flush();
-    args.memory.extents[block] = extent;
+    // From the row of the low pixel of the first sample to the row of the high pixel of the last one.
+    args.memory.extents[block] = {std::clamp<int64_t>(static_cast<int64_t>(sink.first), 0, args.H - 1),
+                                  std::min(static_cast<int64_t>(std::floor(sink.last)) + 1, args.H - 1)};
   }
 }
 
@@ -361,7 +439,7 @@ void scatter_samples(Context& context, const SampledMaps& args, const ScatterPla
     launch<sampling::ScatterArgs>(context, "extents", plan.task_dim, Evenly{blocks}, sampling::find_extents,
                                   scatter);
   } else {
-    std::fill_n(memory.extents, blocks, ScatterMemory::Extent{0, static_cast<int32_t>(args.pixels() - 1)});
+    std::fill_n(memory.extents, blocks, ScatterMemory::Extent{0, args.H - 1});
   }
   launch_dynamic(context, "scatter", plan.task_dim, static_cast<int>(std::min<int64_t>(items, 1 << 20)),
                  Evenly{items}, sampling::scatter_kernel(args.dtype), scatter);

@@ -1,13 +1,13 @@
 // Sums of samples of maps [B, H, W, C], and the gradients of the maps: what operators share whose outputs are sums
 // or means of interpolated samples. An operator states where its samples lie, as a function that adds the taps of
-// an output to a TapSink; taps are consumed 64 at a time, so that memory does not grow with their number.
+// an output to a TapSink. Consecutive taps within a box of 8 x 8 pixels are summed as WeightedPixels, each pixel
+// once, so that memory does not grow with the number of taps.
 //
-//   output[group, bin, c] = (the sum of the taps of the bin, in order) / divisors[group]
-//   grad_maps[image, pixel, c] += grads[group, bin, c] weight / divisors[group], for the taps in order of group,
-//   bin, tap, pixel: an element has one owner, and its sum has the same bits at any number of threads. A tap with
-//   a weight of NaN is skipped.
+//   output[group, bin, c] = (the sum of weight value over the pixels of the bin, in order) / divisors[group]
+//   grad_maps[image, pixel, c] += grads[group, bin, c] (weight / divisors[group]), in order of group, bin, pixel:
+//   an element has one owner, and its sum has the same bits at any number of threads. A weight of NaN is skipped.
 //
-// The sum of a tap is ((w0 v0 + w1 v1) + w2 v2) + w3 v3. Sums are fp32 and start at +0; results are rounded once.
+// Sums are fp32 and start at +0; results are rounded once.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +22,16 @@ namespace mluop {
 // Receives the taps of an output.
 class TapSink {
  public:
-  static constexpr int64_t kCapacity = 64;
-  using Consume = void (*)(void* state, const Tap* taps, int64_t count);
-
-  // taps: [kCapacity]
-  TapSink(int64_t rows, int64_t columns, Tap* taps, Consume consume, void* state, bool keeps_empty = false)
-      : height(rows), width(columns), taps_(taps), consume_(consume), state_(state), keeps_empty_(keeps_empty) {}
-
-  // Adds the sample at (y, x). Samples outside have no pixels: they are left out of sums, and are 0 in a maximum.
-  void add_sample(float y, float x) { add(clamped_tap(y, x, height, width)); }
-  void add_zero_padded_sample(float y, float x) { add(zero_padded_tap(y, x, height, width)); }
-  void add(const Tap& tap) {
-    if (tap.count == 0 && !keeps_empty_) return;
-    taps_[count_++] = tap;
-    if (count_ == kCapacity) flush();
-  }
-
-  void flush() {
-    if (count_ > 0) consume_(state_, taps_, count_);
-    count_ = 0;
-  }
+  // The sample at (y, x), as clamped_tap() and zero_padded_tap() define it.
+  virtual void add_sample(float y, float x) = 0;
+  virtual void add_zero_padded_sample(float y, float x) = 0;
+  virtual void add_pixel(int64_t row, int64_t column) = 0;
 
   const int64_t height, width;  // of the map
 
- private:
-  Tap* taps_;
-  int64_t count_ = 0;
-  Consume consume_;
-  void* state_;
-  bool keeps_empty_;
+ protected:
+  TapSink(int64_t rows, int64_t columns) : height(rows), width(columns) {}
+  ~TapSink() = default;
 };
 
 // What an operator samples. H W is less than 2^31.
@@ -66,7 +47,7 @@ struct SampledMaps {
   // Adds the taps of an output. Called from several threads, and more than once for an output.
   void (*add_taps)(const void* operands, int64_t group, int64_t bin, TapSink& to);
   const void* operands;
-  // In the gradient: divides grads before the product with the weight, not the product.
+  // In the gradient: divides grads, not the weights.
   bool divides_first = false;
   // Replaces channels [0, count) of a sum, or of a gradient, by a function of them: to = mix(from). Channels are
   // mixed within groups of `mixed` consecutive channels. Null: none.
@@ -100,11 +81,11 @@ struct ScatterPlan {
 // The memory of scatter_samples().
 struct ScatterMemory {
   // Consecutive bins of a group. A band of rows skips a block whose taps have no pixels in the band.
-  static constexpr int64_t kBlockBins = 64;
+  static constexpr int64_t kBlockBins = 16;
 
-  // The first and the last pixel of the taps of a block; the last is before the first if there are none.
+  // Between the first and the last row lie the taps of a block; the last is before the first if there are none.
   struct Extent {
-    int32_t first, last;
+    int64_t first, last;
   };
 
   ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "primitives/sampling/bilinear.h"
+#include "primitives/sampling/weighted_pixels.h"
 #include "primitives/simd/elements-inl.h"
 #include "primitives/simd/for_each_vector-inl.h"
 
@@ -30,38 +31,43 @@ HWY_INLINE hn::Vec<D> value_of(D d, const Tap& tap, const T* from, int64_t strid
   return sum;
 }
 
-// sums[0, channels) += the values of the taps, in order.
-template <class T>
-HWY_INLINE void add_taps(const T* from, int64_t stride, const Tap* taps, int64_t count, int64_t channels,
-                         float* sums) {
+// store(d, sum, c) for vectors of channels from c on: sum = sums[c] + the products of the weights and the values,
+// for the pixels in order. sums: null for 0.
+template <class T, class Store>
+HWY_INLINE void add_pixels(const T* from, int64_t stride, const WeightedPixels& pixels, int64_t channels,
+                           const float* sums, const Store& store) {
   const hn::CappedTag<float, 16> wide;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(wide));
-  int64_t first = 0;
-  for (; first + 4 * kLanes <= channels; first += 4 * kLanes) {
-    float* const to = sums + first;
-    auto s0 = hn::LoadU(wide, to), s1 = hn::LoadU(wide, to + kLanes), s2 = hn::LoadU(wide, to + 2 * kLanes),
-         s3 = hn::LoadU(wide, to + 3 * kLanes);
-    for (const Tap* tap = taps; tap != taps + count; ++tap) {
-      s0 = hn::Add(s0, value_of(wide, *tap, from + first, stride));
-      s1 = hn::Add(s1, value_of(wide, *tap, from + first + kLanes, stride));
-      s2 = hn::Add(s2, value_of(wide, *tap, from + first + 2 * kLanes, stride));
-      s3 = hn::Add(s3, value_of(wide, *tap, from + first + 3 * kLanes, stride));
+  const auto first_sum = [&](auto d, int64_t c)
+                             HWY_ATTR { return sums == nullptr ? hn::Zero(d) : hn::LoadU(d, sums + c); };
+  int64_t c = 0;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
+    auto s0 = first_sum(wide, c), s1 = first_sum(wide, c + kLanes), s2 = first_sum(wide, c + 2 * kLanes),
+         s3 = first_sum(wide, c + 3 * kLanes);
+    for (int32_t i = 0; i < pixels.count; ++i) {
+      const auto weight = hn::Set(wide, pixels.weights[i]);
+      const T* const pixel = from + pixels.pixels[i] * stride + c;
+      s0 = hn::Add(s0, hn::Mul(weight, load_f32(wide, pixel)));
+      s1 = hn::Add(s1, hn::Mul(weight, load_f32(wide, pixel + kLanes)));
+      s2 = hn::Add(s2, hn::Mul(weight, load_f32(wide, pixel + 2 * kLanes)));
+      s3 = hn::Add(s3, hn::Mul(weight, load_f32(wide, pixel + 3 * kLanes)));
     }
-    hn::StoreU(s0, wide, to);
-    hn::StoreU(s1, wide, to + kLanes);
-    hn::StoreU(s2, wide, to + 2 * kLanes);
-    hn::StoreU(s3, wide, to + 3 * kLanes);
+    store(wide, s0, c);
+    store(wide, s1, c + kLanes);
+    store(wide, s2, c + 2 * kLanes);
+    store(wide, s3, c + 3 * kLanes);
   }
   for_each_vector(
       channels,
-      [&](auto d, int64_t c) HWY_ATTR {
-        auto sum = hn::LoadU(d, sums + c);
-        for (const Tap* tap = taps; tap != taps + count; ++tap) {
-          sum = hn::Add(sum, value_of(d, *tap, from + c, stride));
+      [&](auto d, int64_t at) HWY_ATTR {
+        auto sum = first_sum(d, at);
+        for (int32_t i = 0; i < pixels.count; ++i) {
+          const auto value = load_f32(d, from + pixels.pixels[i] * stride + at);
+          sum = hn::Add(sum, hn::Mul(hn::Set(d, pixels.weights[i]), value));
         }
-        hn::StoreU(sum, d, sums + c);
+        store(d, sum, at);
       },
-      first);
+      c);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,5 @@
 // Taps at the rim of a map, and the clipping of grids.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,6 +7,7 @@
 
 #include "primitives/sampling/bilinear.h"
 #include "primitives/sampling/roi_grid.h"
+#include "primitives/sampling/weighted_pixels.h"
 
 namespace mluop::test {
 namespace {
@@ -36,6 +38,37 @@ TEST(PrimitivesBilinear, ZeroPaddedTaps) {
   EXPECT_EQ(value_of(zero_padded_tap(1.5F, 2.25F, 4, 4)), 72.25F);
   EXPECT_EQ(zero_padded_tap(-0.5F, -0.5F, 4, 4).count, 1);
   for (const float outside : {-1.0F, 4.0F, NAN, HUGE_VALF}) EXPECT_EQ(zero_padded_tap(outside, 0, 4, 4).count, 0);
+}
+
+// Each pixel has the sum of its weights; a tap that is far away, or at NaN, is not taken.
+TEST(PrimitivesBilinear, WeightedPixels) {
+  WeightedPixels pixels;
+  for (const float x : {5.25F, 5.75F, 2.0F, 8.5F}) {
+    const Tap tap = clamped_tap(3.5F, x, 20, 20);
+    ASSERT_TRUE(pixels.takes(tap));
+    pixels.add(tap);
+  }
+  EXPECT_FALSE(pixels.takes(clamped_tap(3.5F, 9, 20, 20)));
+  EXPECT_FALSE(pixels.takes(clamped_tap(7.5F, 5, 20, 20)));
+  EXPECT_FALSE(pixels.takes(clamped_tap(NAN, 5, 20, 20)));
+  pixels.finish(20);
+  EXPECT_THAT(std::vector(pixels.pixels, pixels.pixels + pixels.count),
+              testing::ElementsAre(62, 63, 65, 66, 68, 69, 82, 83, 85, 86, 88, 89));
+  EXPECT_THAT(std::vector(pixels.weights, pixels.weights + pixels.count),
+              testing::ElementsAre(0.5F, 0, 0.5F, 0.5F, 0.25F, 0.25F, 0.5F, 0, 0.5F, 0.5F, 0.25F, 0.25F));
+  // At the rim of the map the last pixel stands for the following one, with a weight of 0.
+  pixels.add(clamped_tap(18.5F, 19.5F, 20, 20));
+  pixels.finish(20);
+  EXPECT_THAT(std::vector(pixels.pixels, pixels.pixels + pixels.count), testing::ElementsAre(379, 379, 399, 399));
+  EXPECT_THAT(std::vector(pixels.weights, pixels.weights + pixels.count), testing::ElementsAre(0.5F, 0, 0.5F, 0));
+  pixels.add(zero_padded_tap(-0.5F, -0.5F, 20, 20));
+  pixels.add(zero_padded_tap(0.5F, 0.5F, 20, 20));
+  pixels.finish(20);
+  EXPECT_THAT(std::vector(pixels.pixels, pixels.pixels + pixels.count), testing::ElementsAre(0, 1, 20, 21));
+  EXPECT_EQ(pixels.weights[0], 0.5F);
+  const Tap nan = clamped_tap(NAN, 5, 20, 20);
+  pixels.add(nan);
+  EXPECT_FALSE(pixels.takes(clamped_tap(0, 0, 20, 20)));
 }
 
 // All samples on the map are visited, in the same order, and few others.
