@@ -14,6 +14,7 @@
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"
+#include "support/sanitizers.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -218,6 +219,7 @@ bool query_checks(mluOpHandle_t handle, const Case& made, size_t i) {
 
 TEST(OpsErrors, EachArgument) {
   MLUOP_LABELS(kOnce, kSlow);
+  if (kSanitizer) GTEST_SKIP() << "no call that is refused reads or writes tensors; fuzzers break the rules too";
   size_t turn = 0;
   for (const Operator& op : cases::operators()) {
     for (const mluOpDataType_t dtype : dtypes_in_turns(op, turn++)) {
