@@ -640,7 +640,7 @@ def cells(row: Row, with_double: bool) -> Iterator[tuple[str, Call]]:
         **{f", refused: {name}": each(*arguments) for name, each in row.refused.items()},
     }
     for (name, trace), (form, given) in itertools.product(TRACED.items(), forms.items()):
-        if form and name not in ("export", "full graph", "fake", "vmap"):
+        if form and name not in ("full graph", "fake", "vmap"):
             continue
 
         def traced(trace=trace, given=given) -> Iterator[tuple[str, Outcome]]:
