@@ -63,9 +63,9 @@ HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes,
 
 // Work items: (box n of a, group of b), groups fastest. overlaps[n, m] = overlap_of(a.boxes[n], b.boxes[m]) if
 // their bounds meet, otherwise 0.
-template <class Box, class OverlapOf>
-HWY_INLINE void write_overlaps(const BoundedBoxes<Box>& a, const BoundedBoxes<Box>& b, int64_t begin, int64_t end,
-                               const OverlapOf& overlap_of, float* overlaps) {
+template <class First, class Second, class OverlapOf>
+HWY_INLINE void write_overlaps(const BoundedBoxes<First>& a, const BoundedBoxes<Second>& b, int64_t begin,
+                               int64_t end, const OverlapOf& overlap_of, float* overlaps) {
   const int64_t groups = b.bounds.group_count(), count = b.bounds.count;
   for (int64_t item = begin; item < end; ++item) {
     const int64_t n = item / groups, first = item % groups * BoxBounds::kGroupBoxes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "core/arena.h"
 #include "core/sizes.h"
@@ -12,6 +13,16 @@ namespace mluop {
 
 // An axis-aligned rectangle that contains a box. A rectangle with NaN meets no other.
 struct Bounds {
+  // Bounds that meet no other, and bounds that meet all except these.
+  static constexpr Bounds none() {
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    return {kNan, kNan, kNan, kNan};
+  }
+  static constexpr Bounds all() {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return {-kInfinity, -kInfinity, kInfinity, kInfinity};
+  }
+
   float min_x, min_y, max_x, max_y;
 };
 

@@ -5,7 +5,12 @@
 
 namespace mluop {
 
+// Boxes with a smaller area overlap no other box.
+inline constexpr double kMinBoxArea = 1e-14;
+
 struct RotatedBox {
+  static constexpr int kColumns = 5;
+
   // box: x, y, w, h and the angle in radians.
   explicit RotatedBox(const float* box);
 
@@ -24,6 +29,11 @@ struct RotatedBox {
 double intersection_area(const RotatedBox& a, const RotatedBox& b);
 
 enum class OverlapMode { kIou, kIof };
+
+// Intersection over union, or over the area of a, of two boxes with these areas.
+inline float overlap_of_areas(OverlapMode mode, double intersection, double area_a, double area_b) {
+  return static_cast<float>(intersection / (mode == OverlapMode::kIou ? area_a + area_b - intersection : area_a));
+}
 
 // An element of ious in mluOpBoxIouRotated: intersection over union, or over the area of a.
 float overlap(OverlapMode mode, const RotatedBox& a, const RotatedBox& b);
