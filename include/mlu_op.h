@@ -636,6 +636,42 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
     const mluOpTensorDescriptor_t num_points_per_voxel_desc, void* num_points_per_voxel,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num);
 
+/* IoU of axis-aligned boxes (mmcv bbox_overlaps): the overlap of each pair of boxes.
+ *
+ *   A box is x1, y1, x2, y2. With o = offset, each operation rounded to fp32 in this order:
+ *     I(A, B) = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)
+ *     area(A) = (x2 - x1 + o) (y2 - y1 + o)
+ *     of(A, B) = I / max(area(A) + area(B) - I, o) if mode is 0: intersection over union
+ *              = I / max(area(A), o)               if mode is 1: intersection over foreground
+ *   ious[n,m] = of(bbox1[n], bbox2[m]), or, if aligned, ious[n] = of(bbox1[n], bbox2[n])
+ *
+ * | tensor | shape                  | dtype                 | layout |
+ * |--------|------------------------|-----------------------|--------|
+ * | bbox1  | [N, 4]: x1, y1, x2, y2 | HALF, FLOAT, BFLOAT16 | any    |
+ * | bbox2  | [M, 4]; aligned [N, 4] | as bbox1              | any    |
+ * | ious   | [N, M]; aligned [N]    | as bbox1              | any    |
+ *
+ * Units: all coordinates share one unit; offset is 0 or 1 of it.
+ * Outputs: the call writes every element of ious; the caller need not initialize them. NaN propagates. Two boxes
+ *   of area 0 have an IoU of NaN if offset is 0. The formula also holds for boxes with x2 < x1 or y2 < y1.
+ *   If N or M is 0, ious has no elements: data may be null. With zero boxes, the column count of bbox1 or bbox2 is
+ *   unchecked.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. HALF and
+ *   BFLOAT16 are computed in fp32 and rounded once. MLU-OPS computes HALF in half, in which areas above 65504 are
+ *   infinite.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 16 bytes a box of bbox2, unless aligned.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  mode or offset is neither 0 nor 1
+ *
+ * Definition: MLU-OPS design document bbox_overlaps; mmcv bbox_overlaps. */
+mluOpStatus_t MLUOP_WIN_API mluOpBboxOverlaps(mluOpHandle_t handle, const int mode, const bool aligned,
+                                              const int offset, const mluOpTensorDescriptor_t bbox1_desc,
+                                              const void* bbox1, const mluOpTensorDescriptor_t bbox2_desc,
+                                              const void* bbox2, const mluOpTensorDescriptor_t ious_desc,
+                                              void* ious);
+
 /* IoU of rotated boxes (mmcv box_iou_rotated): the overlap of each pair of boxes in a plane.
  *
  *   A box (x, y, w, h, a) is the rectangle with center (x, y), of width w and height h, turned by a:
@@ -724,6 +760,49 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
                                                             const mluOpTensorDescriptor_t boxes_desc,
                                                             size_t* workspace_size);
 
+/* NMS of polygons of four corners (AerialDetection poly_nms): keeps the higher-scoring of overlapping boxes.
+ *
+ *   A row of boxes is x1, y1, ..., x4, y4, score: the corners of a quadrilateral, in either direction, convex or
+ *   not. Boxes are visited in descending order of score. A box is kept unless its IoU with a box kept earlier, as
+ *   mluOpOmpBoxIouQuadri computes it with mode 0, is greater than iou_threshold.
+ *   Ties: the lower index comes first. NaN sorts before all numbers.
+ *   output[0 .. output_size[0] - 1] = the indices of the boxes that are kept, ascending
+ *
+ * | tensor      | shape                          | dtype | layout |
+ * |-------------|--------------------------------|-------|--------|
+ * | boxes       | [N, 9]                         | FLOAT | any    |
+ * | output      | [N]                            | INT32 | any    |
+ * | output_size | one number, without descriptor | INT32 |        |
+ *
+ * Units: all coordinates share one unit.
+ * Outputs: the call writes every element: output is 0 from output_size[0] on, where MLU-OPS leaves it unchanged.
+ *   N = 0: output_size[0] is 0; data and workspace may be null, and dim 1 of boxes is unchecked.
+ *   A box with a NaN or infinite coordinate, or with an area less than 1e-14, suppresses no box and is kept,
+ *   unless iou_threshold is negative: then an IoU of 0 suppresses too; NaN does not. If iou_threshold is NaN, no
+ *   box is suppressed. Quadrilaterals whose sides cross have an IoU from 0 to 1 that is not specified further.
+ * Determinism: the result is exact: identical to the serial definition at every thread count. The IoU is computed
+ *   in double and rounded once. MLU-OPS computes in fp32: at coordinates of 20000, IoUs of boxes of size 20 have
+ *   errors of 1e-4. It does not compare boxes of equal scores, and takes fewer than 9770 boxes.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 130 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      dim 1 of boxes is not 9; output_size is null; workspace_size is less than the query returns, or
+ *                  workspace is null although the size is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: MLU-OPS design document poly_nms; AerialDetection poly_nms. */
+mluOpStatus_t MLUOP_WIN_API mluOpPolyNms(mluOpHandle_t handle, const mluOpTensorDescriptor_t boxes_desc,
+                                         const void* boxes, const float iou_threshold, void* workspace,
+                                         size_t workspace_size, const mluOpTensorDescriptor_t output_desc,
+                                         void* output, void* output_size);
+
+/* Writes the bytes of workspace that mluOpPolyNms needs for boxes_desc [N, 9]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null or boxes_desc is not as the operator requires; NOT_SUPPORTED if N is
+ * 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetPolyNmsWorkspaceSize(mluOpHandle_t handle,
+                                                         const mluOpTensorDescriptor_t boxes_desc, size_t* size);
+
 /* NMS of axis-aligned boxes (mmcv nms, torchvision nms): keeps the more confident of overlapping boxes. With boxes
  * of 7 numbers: NMS of 3-D boxes (mmcv nms3d).
  *
@@ -731,7 +810,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   greater than iou_threshold. Ties: the lower index comes first. NaN sorts before all numbers. Boxes with a
  *   confidence of confidence_threshold or less are dropped; NaN is not. Each batch and each class is suppressed
  *   independently; the first max_output_size boxes kept in each are written.
- *   written.
  *   In fp32, each operation rounded, with o = offset:
  *     area(A)  = (x2 - x1 + o) (y2 - y1 + o); 0 if either factor is 0 or less: the box is empty
  *     I(A, B)  = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)

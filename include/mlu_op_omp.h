@@ -358,6 +358,228 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBevPoolBackward(
     const mluOpTensorDescriptor_t grad_depth_desc, void* grad_depth,
     const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
 
+/* IoU of quadrilaterals (mmcv box_iou_quadri): the overlap of each pair of quadrilaterals in a plane.
+ *
+ *   A box (x1, y1, ..., x4, y4) is the quadrilateral with these corners, in either direction, convex or not.
+ *   area(A) = half of the absolute value of the signed area of its corners
+ *   I(A, B) = the area of the intersection of both quadrilaterals, at most area(A) and area(B)
+ *   of(A, B) = I / (area(A) + area(B) - I) if mode is 0: intersection over union
+ *            = I / area(A)                 if mode is 1: intersection over foreground
+ *   ious[n,m] = of(bbox1[n], bbox2[m]), or, if aligned, ious[n] = of(bbox1[n], bbox2[n])
+ *
+ * | tensor | shape                       | dtype | layout |
+ * |--------|-----------------------------|-------|--------|
+ * | bbox1  | [N, 8]: x1, y1, ..., x4, y4 | FLOAT | any    |
+ * | bbox2  | [M, 8]; aligned [N, 8]      | FLOAT | any    |
+ * | ious   | [N, M]; aligned [N]         | FLOAT | any    |
+ *
+ * Units: all coordinates share one unit.
+ * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if the area
+ *   of either box is less than 1e-14; else NaN if a number of either box is NaN or infinite. A quadrilateral whose
+ *   sides cross has an overlap from 0 to 1 that is not specified further.
+ *   If N or M is 0, ious has no elements: data may be null. With zero boxes, the column count of bbox1 or bbox2 is
+ *   unchecked.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
+ *   computed in double, relative to a corner of the smaller quadrilateral, and rounded once. mmcv's kernels assume
+ *   rectangles: for random convex quadrilaterals, 72 % of their IoUs are wrong by more than 1e-3. mmcv's values
+ *   depend on the corner with which a box begins.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 100 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      mode is neither 0 nor 1
+ *   NOT_SUPPORTED  N or M is 2^31 or more
+ *
+ * Definition: the intersection of simple polygons; mmcv box_iou_quadri. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxIouQuadri(mluOpHandle_t handle, const int mode, const bool aligned,
+                                                 const mluOpTensorDescriptor_t bbox1_desc, const void* bbox1,
+                                                 const mluOpTensorDescriptor_t bbox2_desc, const void* bbox2,
+                                                 const mluOpTensorDescriptor_t ious_desc, void* ious);
+
+/* IoU of convex hulls of point sets and quadrilaterals (mmcv convex_iou).
+ *
+ *   A row of pointsets is x1, y1, ..., x9, y9: nine points in any order; the IoU is computed with their convex
+ *   hull. A row of polygons is x1, y1, ..., x4, y4: the corners of a quadrilateral, in either direction, convex or
+ *   not.
+ *   I(A, B) = the area of the intersection of hull A and quadrilateral B, at most area(A) and area(B)
+ *   ious[n,k] = I / (area(A) + area(B) - I) of hull n and quadrilateral k
+ *
+ * | tensor    | shape   | dtype | layout |
+ * |-----------|---------|-------|--------|
+ * | pointsets | [N, 18] | FLOAT | any    |
+ * | polygons  | [K, 8]  | FLOAT | any    |
+ * | ious      | [N, K]  | FLOAT | any    |
+ *
+ * Units: all coordinates share one unit.
+ * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if the area
+ *   of the hull or of the quadrilateral is less than 1e-14; else NaN if a number of either is NaN or infinite. A
+ *   quadrilateral whose sides cross has an IoU from 0 to 1 that is not specified further. If N or K is 0, data may
+ *   be null.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
+ *   computed in double, relative to a corner of the hull, and rounded once. mmcv's kernel adds areas of triangles
+ *   that begin at the origin, and treats numbers up to 1e-8 as 0: for equal squares with a side of 1e-4 at the
+ *   origin, it returns an IoU of 0; this operator returns 1.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 300 bytes a point set, 100 bytes a quadrilateral.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  N or K is 2^31 or more
+ *
+ * Definition: the intersection of simple polygons; mmcv convex_iou. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpConvexIou(mluOpHandle_t handle, const mluOpTensorDescriptor_t pointsets_desc,
+                                              const void* pointsets, const mluOpTensorDescriptor_t polygons_desc,
+                                              const void* polygons, const mluOpTensorDescriptor_t ious_desc,
+                                              void* ious);
+
+/* Generalized IoU of convex hulls of point sets and quadrilaterals, and its gradient (mmcv convex_giou).
+ *
+ *   Row n of pointsets and of polygons is a pair, as in mluOpOmpConvexIou. With the areas A of the hull, B of the
+ *   quadrilateral, I of their intersection, C of the hull of both, and U = A + B - I:
+ *     output[n,18]   = I / U - (C - U) / C
+ *     output[n,0:18] = the derivatives of this number for the coordinates of the points
+ *   Points that are not corners of the hull have derivatives of 0. Among equal points, the one with the lowest
+ *   index has the derivatives. Where the borders coincide, the derivatives are not unique. The operator makes
+ *   mmcv's choice: I is the sum, over pairs of a side of the hull and a side of the quadrilateral, of the signed
+ *   area that the triangles of both sides with the origin share. Cross products and differences of 1e-8 or less
+ *   count as 0. These derivatives depend on where the origin is.
+ *
+ * | tensor    | shape   | dtype | layout |
+ * |-----------|---------|-------|--------|
+ * | pointsets | [N, 18] | FLOAT | any    |
+ * | polygons  | [N, 8]  | FLOAT | any    |
+ * | output    | [N, 19] | FLOAT | any    |
+ *
+ * Units: all coordinates share one unit; the epsilon of 1e-8 is in this unit.
+ * Outputs: the call writes every element; the caller need not initialize them. A row with a NaN or infinite input
+ *   has derivatives of 0 and a GIoU of NaN. With a hull of area 0, the GIoU is U / C - 1, or NaN if the
+ *   quadrilateral has area 0 too. Concave quadrilaterals, and quadrilaterals whose sides cross, have a GIoU that
+ *   is not specified further.
+ *   N = 0: data may be null.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
+ *   computed in double and rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns the statuses of every operator.
+ *
+ * Definition: arXiv:1902.09630 (GIoU); mmcv convex_giou. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpConvexGiou(mluOpHandle_t handle, const mluOpTensorDescriptor_t pointsets_desc,
+                                               const void* pointsets, const mluOpTensorDescriptor_t polygons_desc,
+                                               const void* polygons, const mluOpTensorDescriptor_t output_desc,
+                                               void* output);
+
+/* The rectangle of the smallest area around each point set (mmcv min_area_polygons).
+ *
+ *   A row of pointsets is x1, y1, ..., x9, y9: nine points in any order. The smallest rectangle has a side along a
+ *   side of their convex hull. The sides of the hull are tried counter-clockwise, beginning at its corner with the
+ *   lowest y and, among several, the lowest x. For each, (u, v) is its unit direction, turned by right angles
+ *   until u > 0 and v >= 0, and the rectangle has the extent of the points along (u, v) and (-v, u). A later
+ *   rectangle replaces an earlier one only if its area is less than 1 - 1e-6 times the earlier area.
+ *   polygons[n] = the corners with the coordinates (max, min), (min, min), (min, max), (max, max) along (u, v) and
+ *                 (-v, u)
+ *
+ * | tensor    | shape   | dtype | layout |
+ * |-----------|---------|-------|--------|
+ * | pointsets | [N, 18] | FLOAT | any    |
+ * | polygons  | [N, 8]  | FLOAT | any    |
+ *
+ * Units: as pointsets.
+ * Outputs: the call writes every element; the caller need not initialize them. Nine equal points give this point
+ *   four times; points on a line give a rectangle of width 0. A row with a NaN or infinite number gives NaN. N =
+ *   0: data may be null.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
+ *   computed in double, relative to a corner of the hull, and rounded once. mmcv's CUDA kernel computes angles in
+ *   fp32: for 2.5 % of random point sets it returns another rectangle of nearly the same area, and for some its
+ *   search for the hull does not end.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns the statuses of every operator.
+ *
+ * Definition: mmcv min_area_polygons. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpMinAreaPolygons(mluOpHandle_t handle,
+                                                    const mluOpTensorDescriptor_t pointsets_desc,
+                                                    const void* pointsets,
+                                                    const mluOpTensorDescriptor_t polygons_desc, void* polygons);
+
+/* Points in quadrilaterals (mmcv points_in_polygons).
+ *
+ *   A point is (x, y); a polygon is x_0, y_0, ..., x_3, y_3. Side i joins the corners i and i - 1; side 0 joins
+ *   the corners 0 and 3. The sides are visited in the order 0, 1, 2, 3. A side is skipped if y is above both its
+ *   ends or below both. If the point equals an end, the loop over the sides ends. If exactly one end is below y,
+ *   the side meets the horizontal line through the point at
+ *     c = x_i + (y - y_i) (x_(i-1) - x_i) / (y_(i-1) - y_i),
+ *   the product computed before the quotient. If c equals x, the loop ends; if c is greater, the side is counted.
+ *   output[b,m] = 1 if the number of counted sides is odd, otherwise 0
+ *   A point on the border is inside or outside depending on the corner with which the polygon begins.
+ *
+ * | tensor   | shape  | dtype | layout |
+ * |----------|--------|-------|--------|
+ * | points   | [B, 2] | FLOAT | any    |
+ * | polygons | [M, 8] | FLOAT | any    |
+ * | output   | [B, M] | FLOAT | any    |
+ *
+ * Units: all coordinates share one unit.
+ * Outputs: the call writes every element; the caller need not initialize them. A point with NaN is in no polygon.
+ *   If B or M is 0, data may be null.
+ * Determinism: the result is exact: mmcv's CUDA kernel computes the same numbers.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 32 bytes a polygon.
+ *
+ * Returns the statuses of every operator.
+ *
+ * Definition: mmcv points_in_polygons. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInPolygons(mluOpHandle_t handle,
+                                                     const mluOpTensorDescriptor_t points_desc, const void* points,
+                                                     const mluOpTensorDescriptor_t polygons_desc,
+                                                     const void* polygons,
+                                                     const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* NMS of quadrilaterals (mmcv nms_quadri): keeps the higher-scoring of overlapping boxes.
+ *
+ *   Boxes are visited in descending order of score. A box is kept unless its IoU with a box kept earlier, as
+ *   mluOpOmpBoxIouQuadri computes it with mode 0, is greater than iou_threshold.
+ *   Ties: the lower index comes first. NaN sorts before all numbers.
+ *   output[0 .. result_num[0] - 1] = the indices of the boxes that are kept, in this order
+ *
+ * | tensor     | shape                                              | dtype | layout |
+ * |------------|----------------------------------------------------|-------|--------|
+ * | boxes      | [N, 8]: x1, y1, ..., x4, y4; or [N, 9] with labels | FLOAT | any    |
+ * | scores     | [N]                                                | FLOAT | any    |
+ * | output     | [N]                                                | INT32 | any    |
+ * | result_num | one number, without descriptor                     | INT32 |        |
+ *
+ * Units: as mluOpOmpBoxIouQuadri. Labels are not read: boxes of all classes suppress each other.
+ * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; data and
+ *   workspace may be null, and dim 1 of boxes is unchecked.
+ *   A box with a NaN or infinite number, or with an area less than 1e-14, suppresses no box and is kept, unless
+ *   iou_threshold is negative: then an IoU of 0 suppresses too; NaN does not. If iou_threshold is NaN, no box is
+ *   suppressed.
+ * Determinism: the result is exact: identical to the serial definition at every thread count. mmcv's CPU kernel
+ *   also suppresses if the IoU equals the threshold; its CUDA kernel does not.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 130 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      dim 1 of boxes is neither 8 nor 9; result_num is null; workspace_size is less than the query
+ *                  returns, or workspace is null although the size is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: mmcv nms_quadri. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpNmsQuadri(mluOpHandle_t handle, const float iou_threshold,
+                                              const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                              const mluOpTensorDescriptor_t scores_desc, const void* scores,
+                                              void* workspace, size_t workspace_size,
+                                              const mluOpTensorDescriptor_t output_desc, void* output,
+                                              int32_t* result_num);
+
+/* Writes the bytes of workspace that mluOpOmpNmsQuadri needs for boxes_desc [N, 8] or [N, 9]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null or boxes_desc is not as the operator requires; NOT_SUPPORTED if N is
+ * 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNmsQuadriWorkspaceSize(mluOpHandle_t handle,
+                                                              const mluOpTensorDescriptor_t boxes_desc,
+                                                              size_t* workspace_size);
+
 /* Bird's-eye overlap of 3-D boxes (mmcv iou3d, OpenPCDet iou3d_nms): the area that each pair of boxes shares in
  * the ground plane.
  *

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "case/description.h"
+#include "case/operators/shared/box_pairs.h"
 
 namespace mluop::cases::rotated_boxes {
 namespace {
@@ -71,16 +71,9 @@ class Boxes {
   bool has_specials_;
 };
 
-bool is_aligned(const Parameters& parameters) { return parameters.integer("aligned") != 0; }
-
 void expect_ious(Arguments& a) {
   reference::box_iou_rotated({a[0].dim(0), a[1].dim(0), a.int32("mode") == 1, is_aligned(*a.parameters)},
                              a[0].as<float>(), a[1].as<float>(), a[2].as<float>());
-}
-
-void fit_ious(Case& c) {
-  const int64_t N = c.inputs[0].dims[0], M = c.inputs[1].dims[0];
-  set_shape(c.outputs[0], is_aligned(c.parameters) ? Dims{N} : Dims{N, M});
 }
 
 Case make_ious(const Recipe& r) {
@@ -98,20 +91,8 @@ Case make_ious(const Recipe& r) {
   c.inputs = {with_values(make_tensor("bbox1", MLUOP_DTYPE_FLOAT, {N, kBoxColumns}), bbox1),
               with_values(make_tensor("bbox2", MLUOP_DTYPE_FLOAT, {M, kBoxColumns}), bbox2)};
   c.outputs = {make_tensor("ious", MLUOP_DTYPE_FLOAT)};
-  fit_ious(c);
+  fit_box_pairs(c);
   return c;
-}
-
-// The boxes of an input; aligned boxes are kept in both inputs.
-Reduction box_reduction(size_t input) {
-  return {input == 0 ? "first boxes" : "second boxes",
-          [input](const Case& c) { return is_aligned(c.parameters) && input == 1 ? 0 : c.inputs[input].dims[0]; },
-          [input](Case& c, const std::vector<int64_t>& kept) {
-            for (size_t i = 0; i < 2; ++i) {
-              if (i == input || is_aligned(c.parameters)) c.inputs[i] = slices_of(c.inputs[i], 0, kept);
-            }
-          },
-          {{0, static_cast<int>(input)}}};
 }
 
 float iou_threshold(const Arguments& a) { return static_cast<float>(a.parameters->real("iou_threshold")); }
@@ -175,8 +156,8 @@ std::vector<Operator> operators() {
   ious.multiplies = true;
   ious.parallel_sizes = {{{"n", 300}, {"m", 400}, {"mode", 1}}, {{"n", 5000}, {"all_pairs", 0}}};
   ious.make = make_ious;
-  ious.fit = fit_ious;
-  ious.reductions = {box_reduction(0), box_reduction(1)};
+  ious.fit = fit_box_pairs;
+  ious.reductions = {box_pair_reduction(0), box_pair_reduction(1)};
 
   Operator nms;
   nms.name = "nms_rotated";

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
+
+#include "reference/suppression.h"
 
 namespace mluop::reference {
 namespace {
@@ -121,20 +122,9 @@ void box_iou_rotated(const BoxIouRotatedProblem& problem, const float* bbox1, co
 void nms_rotated(const NmsRotatedProblem& problem, const float* boxes, const float* scores, int32_t* output,
                  int32_t* result_num) {
   const std::vector<Box> all = boxes_of(boxes, problem.N, problem.columns);
-  std::vector<int32_t> order(all.size()), kept;
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t i, int32_t j) {
-    return scores[i] > scores[j] || (std::isnan(scores[i]) && !std::isnan(scores[j]));
+  suppress(problem.N, scores, output, result_num, [&](size_t kept, size_t other) {
+    return overlap(all[kept], all[other], false) > problem.iou_threshold;
   });
-  for (const int32_t i : order) {
-    const auto suppresses = [&](int32_t j) {
-      return overlap(all[static_cast<size_t>(j)], all[static_cast<size_t>(i)], false) > problem.iou_threshold;
-    };
-    if (std::none_of(kept.begin(), kept.end(), suppresses)) kept.push_back(i);
-  }
-  std::fill_n(output, problem.N, 0);
-  std::copy(kept.begin(), kept.end(), output);
-  *result_num = static_cast<int32_t>(kept.size());
 }
 
 }  // namespace mluop::reference

@@ -71,10 +71,11 @@ def suppression(boxes: list[np.ndarray], kept: np.ndarray, text: str) -> Figure:
     return figure
 
 
-def overlap(first: tuple, second: tuple, text: str) -> Figure:
+def overlap(first: np.ndarray, second: np.ndarray, text: str) -> Figure:
+    """Draws two polygons and shades what they share."""
     figure, axes = plt.subplots(figsize=(4, 2.3))
     plane(axes, 6, 3.2)
-    patches = [outline(axes, corners(*box), COLORS[k]) for k, box in enumerate((first, second))]
+    patches = [outline(axes, box, COLORS[k]) for k, box in enumerate((first, second))]
     shade_overlap(axes, *patches, LIGHT[2])
     title(axes, text)
     return figure
@@ -84,14 +85,23 @@ def box_iou_rotated() -> Figure:
     first, second = (2.6, 1.6, 3.6, 1.8, 0.3), (3.5, 1.6, 2.6, 2, -0.5)
     boxes = np.array([[first], [second]], np.float32)
     iou, iof = (mluop_omp.box_iou_rotated(*boxes, mode)[0, 0] for mode in ("iou", "iof"))
-    return overlap(first, second, f"iou {iou:.2f}, iof {iof:.2f}: green / union, green / blue")
+    text = f"iou {iou:.2f}, iof {iof:.2f}: green / union, green / blue"
+    return overlap(corners(*first), corners(*second), text)
+
+
+def box_iou_quadri() -> Figure:
+    first, second = (0.4, 0.4, 4, 0.9, 3.4, 2.8, 1, 2.4), (2.1, 0.3, 5.4, 0.7, 4.6, 2.2, 2.9, 1.5)
+    boxes = np.array([[first], [second]], np.float32)
+    iou, iof = (mluop_omp.box_iou_quadri(*boxes, mode)[0, 0] for mode in ("iou", "iof"))
+    text = f"iou {iou:.2f}, iof {iof:.2f}: green / union, green / blue"
+    return overlap(*boxes.reshape(2, 4, 2), text)
 
 
 def boxes_overlap_bev() -> Figure:
     first, second = (2.4, 1.6, 4, 1.8, 0.2), (4, 1.5, 3, 1.4, -0.4)
     boxes = with_z(np.array([first, second], np.float32))
     area = mluop_omp.boxes_overlap_bev(boxes[:1], boxes[1:])[0, 0]
-    return overlap(first, second, f"overlap from above: {area:.2f} m²")
+    return overlap(corners(*first), corners(*second), f"overlap from above: {area:.2f} m²")
 
 
 def nms() -> Figure:

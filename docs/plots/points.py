@@ -229,6 +229,26 @@ def points_in_boxes() -> Figure:
     return figure
 
 
+def min_area_polygons() -> Figure:
+    """Nine points turned with their rectangle, whose corners have their numbers outside of it."""
+    along, across = (
+        [0.3, 2.1, 3.9, 4.3, 3.2, 1.6, 0.1, 1.1, 2.6],
+        [0.2, 0, 0.4, 1.5, 1.9, 1.6, 1, 0.9, 1],
+    )
+    places = np.stack((along, across), 1) @ [[0.9, 0.435], [-0.435, 0.9]] + (1.4, 0.3)
+    rectangle = mluop_omp.min_area_polygons(places.astype(np.float32).reshape(1, 18)).reshape(4, 2)
+    sides = np.linalg.norm(np.diff(rectangle[:3], axis=0), axis=1)
+    figure, axes = plt.subplots(figsize=(4.6, 3.1))
+    plane(axes, 6, 4.3)
+    outline(axes, rectangle, COLORS[1])
+    for x, y in places:
+        dot(axes, x, y, markersize=6)
+    for n, (x, y) in enumerate(rectangle + 0.1 * (rectangle - rectangle.mean(0))):
+        axes.text(x, y, n, color=COLORS[1], ha="center", va="center")
+    title(axes, f"the smallest rectangle around nine points: area {sides.prod():.2f}")
+    return figure
+
+
 ROI = (2.8, 1.8, 4.2, 2, 0.3)
 
 

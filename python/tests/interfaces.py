@@ -112,6 +112,10 @@ def _deformable(weight, stride, padding, dilation, groups, deformable_groups, **
     return {**axes, "group": groups, "deformable_group": deformable_groups, "with_bias": True}
 
 
+def _mode(mode, **_):
+    return {"mode": ("iou", "iof").index(mode)}
+
+
 def _samples(num_points, **_):
     return {"m": num_points}
 
@@ -171,11 +175,14 @@ MMCV = {
         "assign_score_withk_backward", "grad_output points centers scores knn_idx +1 +2 +0"
     ),
     "ball_query": Row("ball_query_forward", "new_xyz xyz +0"),
+    "bbox_overlaps": Row("bbox_overlaps", "boxes1 boxes2 0", _mode),
     "bezier_align": Row("bezier_align_forward", "input rois 0", _aligned_bins),
     "bezier_align_backward": Row("bezier_align_backward", "grad_output rois +0", _aligned_bins),
     "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
     "carafe": Row("carafe_forward", "features masks - - - 0"),
     "carafe_backward": Row("carafe_naive_backward", "grad_output features masks 0 1"),
+    "convex_giou": Row("convex_giou", "pointsets polygons 0"),
+    "convex_iou": Row("convex_iou", "pointsets polygons 0"),
     "correlation": Row("correlation_forward", "input1 input2 0", _displacements),
     "correlation_backward": Row(
         "correlation_backward", "grad_output input1 input2 0 1", _displacements
@@ -210,10 +217,13 @@ MMCV = {
             zip(("kernel_h", "kernel_w", "pad_h", "pad_w"), (*kernel, *pad))
         ),
     ),
+    "min_area_polygons": Row("min_area_polygons", "pointsets 0"),
     "nms": Row("nms", "boxes scores"),
+    "nms_quadri": Row("nms_quadri", "boxes scores - boxes"),
     "nms_rotated": Row("nms_rotated", "boxes scores - boxes -"),
     "points_in_boxes_all": Row("points_in_boxes_all_forward", "boxes points 0"),
     "points_in_boxes_part": Row("points_in_boxes_part_forward", "boxes points 0"),
+    "points_in_polygons": Row("points_in_polygons_forward", "points polygons 0"),
     "psamask": Row("psamask_forward", "input 0", _mask),
     "psamask_backward": Row("psamask_backward", "grad_output 0", _mask),
     "prroi_pool": Row("prroi_pool_forward", "input rois 0", _pooled),
@@ -269,11 +279,17 @@ class Mmcv:
         importlib.import_module("mluop_omp.mmcv.auto")
         self.ext = self.library = sys.modules["mmcv._ext"]
 
-    def box_iou_rotated(self, boxes1, boxes2, mode, aligned):
+    def box_iou_rotated(self, *arguments):
+        return self._ious(self.ext.box_iou_rotated, *arguments)
+
+    def box_iou_quadri(self, *arguments):
+        return self._ious(self.ext.box_iou_quadri, *arguments)
+
+    def _ious(self, function, boxes1, boxes2, mode, aligned):
         shape = (len(boxes1),) if aligned else (len(boxes1), len(boxes2))
         ious = unwritten(boxes1, math.prod(shape))  # Flat, as mmcv's.
         mode_flag = ("iou", "iof").index(mode)
-        self.ext.box_iou_rotated(boxes1, boxes2, ious, mode_flag=mode_flag, aligned=aligned)
+        function(boxes1, boxes2, ious, mode_flag=mode_flag, aligned=aligned)
         return (ious.view(shape),)
 
     def nms3d(self, boxes, scores, iou_threshold):

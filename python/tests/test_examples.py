@@ -58,6 +58,30 @@ def examples_of_boxes():
         yield "nms_match", (list(box.MATCHED), threshold), outputs
 
 
+def examples_of_quads():
+    for a, b, iou in box.QUADS.values():
+        for first, second in ((a, b), (b, a)):
+            for each in box.listings(np.array(first, float)):
+                yield "box_iou_quadri", (each, [second]), [[iou]]
+    boxes, scores = list(box.NMS_QUADS), list(box.NMS_QUADS_SCORES)
+    labeled = [(*each, i) for i, each in enumerate(boxes)]
+    scored = [(*each, score) for each, score in zip(boxes, scores)]
+    for threshold, kept in box.NMS_QUADS_KEPT.items():
+        for given in (boxes, labeled):
+            yield "nms_quadri", (given, scores, threshold), ints(*kept)
+        yield "poly_nms", (scored, threshold), ints(*sorted(kept))
+    # An IoU that equals the threshold does not suppress.
+    half, whole = [(0, 0, 4, 0, 4, 1, 0, 1), box.BOX], [(*box.BOX, 2), (0, 0, 4, 0, 4, 1, 0, 1, 1)]
+    for threshold, count in ((0.5, 2), (np.nextafter(np.float32(0.5), 0), 1)):
+        yield "nms_quadri", (half, [1, 2], threshold), ints(1, 0)[:count]
+        yield "poly_nms", (whole, threshold), ints(0, 1)[:count]
+    for a, b, mode, offset, overlap in box.UPRIGHT:
+        yield "bbox_overlaps", ([a], [b], mode, False, offset), [[overlap]]
+        yield "bbox_overlaps", ([a, a], [b, b], mode, True, offset), [overlap, overlap]
+    for polygon, points, inside in box.IN_QUADS:
+        yield "points_in_polygons", (list(points), [polygon]), np.array(inside)[:, np.newaxis]
+
+
 # A box, a point, and whether it is inside by the rules of mmcv and MLU-OPS: at faces and margins.
 TURNED, UPRIGHT = (10, 5, -1, 4, 2, 1.5, PI / 6), (0, 0, 0, 4, 2, 2, 0)
 INSIDE = [
@@ -93,7 +117,7 @@ def examples_of_points():
 
 
 # An operator, its arguments, and its outputs. Lists and float64 are numbers of each element type.
-EXAMPLES = [*examples_of_boxes(), *examples_of_points()]
+EXAMPLES = [*examples_of_boxes(), *examples_of_quads(), *examples_of_points()]
 
 
 def is_numbers(argument):
@@ -147,6 +171,18 @@ REFUSED = [
     ("box_iou_rotated", {"mode": "giou"}, "mode is 'giou', expected one of iou, iof"),
     ("box_iou_rotated", {"boxes1": columns(6)}, "bbox1"),
     ("box_iou_rotated", {"aligned": True}, "bbox2"),
+    ("box_iou_quadri", {"mode": "giou"}, "mode is 'giou', expected one of iou, iof"),
+    ("box_iou_quadri", {"boxes2": columns(9)}, "bbox2"),
+    ("bbox_overlaps", {"mode": "giou"}, "mode is 'giou', expected one of iou, iof"),
+    ("bbox_overlaps", {"offset": 2}, "offset is 2, expected 0 or 1"),
+    ("bbox_overlaps", {"boxes1": columns(5)}, "bbox1"),
+    ("bbox_overlaps", {"aligned": True}, "bbox2"),
+    ("nms_quadri", {"boxes": columns(10)}, "boxes dim 1 is 10, expected 8, or 9 with labels"),
+    ("poly_nms", {"boxes": columns(8)}, "boxes dim 1 is 8, expected 9"),
+    ("convex_iou", {"polygons": columns(9)}, "polygons"),
+    ("convex_giou", {"polygons": first(2)}, "polygons"),
+    ("min_area_polygons", {"pointsets": columns(16)}, "pointsets"),
+    ("points_in_polygons", {"points": columns(3)}, "points"),
     ("nms", {"offset": 2}, "offset is 2"),
     ("nms", {"scores": first(2)}, "confidence"),
     ("nms3d", {"scores": first(2)}, r"scores has shape \[2\], expected \[\d+\]"),
@@ -213,8 +249,37 @@ def special_values(array, rng):
     return np.where(rng.random(array.shape) < 0.1, special, array)
 
 
+# The positions of quadrilaterals whose overlaps are specified if their sides do not cross.
+QUADS = {
+    "box_iou_quadri": [0, 1],
+    "convex_giou": [1],
+    "convex_iou": [1],
+    "nms_quadri": [0],
+    "poly_nms": [0],
+}
+
+
+def without_crossing_sides(quads, simple):
+    """Replaces quadrilaterals whose sides cross by simple ones."""
+    corners = quads[:, :8].astype(float).reshape(-1, 4, 2)
+
+    def side_of(i, k):
+        """On which side of the line from corner i to the next corner k is."""
+        along, to = (corners[:, j % 4] - corners[:, i] for j in (i + 1, k))
+        return np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
+
+    cross = [
+        (side_of(i, i + 2) * side_of(i, i + 3) < 0)
+        & (side_of((i + 2) % 4, i) * side_of((i + 2) % 4, i + 1) < 0)
+        for i in (0, 1)
+    ]
+    return np.where(np.any(cross, 0)[:, np.newaxis], simple, quads)
+
+
 # Options of the arguments of some operators.
 OPTIONS = {
+    "bbox_overlaps": [{"mode": "iof"}, {"N": 7, "aligned": True}, {"offset": 1}],
+    "box_iou_quadri": [{"mode": "iof"}, {"N": 7, "aligned": True}],
     "box_iou_rotated": [{"mode": "iof"}, {"N": 7, "aligned": True}],
     "dynamic_scatter": [{"reduce": reduce} for reduce in ("max", "sum")],
     # More points than threads of a block, and than members of a heap.
@@ -258,6 +323,8 @@ def test_ties_and_special_values(name, sizes, change, rng):
         each = arguments[position]
         if getattr(each, "dtype", None) == np.float32 and parameter not in kept:
             arguments[position] = change(each, rng)
+        if position in QUADS.get(name, ()):
+            arguments[position] = without_crossing_sides(arguments[position], each)
     if name in FINITE_SIDES:
         for each in arguments[: 2 if name == "boxes_overlap_bev" else 1]:
             each[:, 3:5][np.isinf(each[:, 3:5])] = 1

@@ -904,6 +904,9 @@ def test_results_of_nothing():
     mmcv = importlib.import_module("mluop_omp.mmcv").FUNCTIONS
     nothing, integers = torch.zeros(0, 4), torch.zeros(0, 4, dtype=torch.int32)
     assert mmcv["nms_match"](torch.zeros(0, 5), 0.5) == []
+    no_quads = torch.zeros(0, 8), torch.zeros(0), torch.zeros(0).long(), torch.zeros(0, 8)
+    kept = mmcv["nms_quadri"](*no_quads, 0.5, False)
+    assert kept.shape == (0,) and kept.dtype is torch.int64
     mmcv["points_in_boxes_cpu_forward"](torch.zeros(0, 7), torch.zeros(4, 3), integers)
     mmcv["dynamic_voxelize_forward"](nothing, torch.ones(3), torch.arange(6.0), integers[:, :3])
     outputs = torch.ones(7, 3, 4), torch.ones(7, 3).int(), torch.ones(7).int(), torch.tensor(9)

@@ -46,11 +46,16 @@ FUNCTIONS = {
     "ball_query": lambda new_xyz, xyz, low, high, nsample: ops.ball_query(
         low, high, nsample, xyz, new_xyz
     ),
+    "bbox_overlaps": ops.bbox_overlaps,
     "boxes_overlap_bev": ops.boxes_overlap_bev,
+    # mmcv returns the GIoU and its gradient.
+    "convex_giou": lambda *a: torch.column_stack(ops.convex_giou(*a)[::-1]),
+    "convex_iou": ops.convex_iou,
     "dynamic_scatter": scattered,
     "furthest_point_sample": ops.furthest_point_sample,
     "furthest_point_sample_with_dist": ops.furthest_point_sample_with_dist,
     "gather_points": lambda features, indices: ops.gather_points(features, indices),
+    "min_area_polygons": ops.min_area_polygons,
     "points_in_boxes_all": ops.points_in_boxes_all,
     "points_in_boxes_part": ops.points_in_boxes_part,
     "stack_ball_query": lambda centers, centers_cnt, xyz, cnt, radius, nsample: ops.ball_query(
@@ -317,15 +322,54 @@ def test_modules_that_have_imported_functions_before():
 
 
 @pytest.mark.parametrize("mode", ["iou", "iof"])
-def test_box_iou_rotated(mode):
-    first, second, *_ = cases.arguments("box_iou_rotated")
+@pytest.mark.parametrize("name", ["bbox_overlaps", "box_iou_quadri", "box_iou_rotated"])
+def test_overlaps_in_a_plane(name, mode):
+    first, second, *_ = cases.arguments(name)
+    of_mmcv, ours = getattr(ops, name), getattr(mt, name)
     for boxes, aligned in ((second, False), (first.flip(0), True)):
-        expected = mt.box_iou_rotated(first, boxes, mode, aligned)
-        assert torch.equal(ops.box_iou_rotated(first, boxes, mode, aligned), expected)
-        halves = ops.box_iou_rotated(first.half(), boxes.half(), mode, aligned)
+        expected = ours(first, boxes, mode, aligned)
+        assert torch.equal(of_mmcv(first, boxes, mode, aligned), expected)
+        halves = of_mmcv(first.half(), boxes.half(), mode, aligned)
         assert halves.dtype is torch.half
         torch.testing.assert_close(halves.float(), expected, rtol=1e-2, atol=1e-2)
-    assert ops.box_iou_rotated(first[:0], second).shape == (0, len(second))
+    assert of_mmcv(first[:0], second).shape == (0, len(second))
+
+
+def test_bbox_overlaps_writes_outputs_of_any_memory_format():
+    first, second, *_ = cases.arguments("bbox_overlaps")
+    ious = torch.full((len(second), len(first)), torch.nan).t()
+    ext.bbox_overlaps(first, second, ious, mode=1, aligned=False, offset=1)
+    assert torch.equal(ious, mt.bbox_overlaps(first, second, "iof", offset=1))
+    with pytest.raises(mluop_omp.MluOpError, match="ious has 2 elements, expected 63"):
+        ext.bbox_overlaps(first, second, ious[0, :2], mode=0, aligned=False, offset=0)
+    with pytest.raises(mluop_omp.MluOpError, match="mode is 2, expected one of iou, iof"):
+        ext.bbox_overlaps(first, second, ious, mode=2, aligned=False, offset=0)
+    with pytest.raises(mluop_omp.MluOpError, match="offset is 2, expected 0 or 1"):
+        ext.bbox_overlaps(first, second, ious, mode=0, aligned=False, offset=2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.double, torch.half, torch.bfloat16])
+def test_points_in_polygons(dtype):
+    """mmcv's output is of float32 for all of them."""
+    points, polygons = (each.to(dtype) for each in cases.arguments("points_in_polygons"))
+    found = ops.points_in_polygons(points, polygons)
+    wide = torch.promote_types(dtype, torch.float)
+    expected = mt.points_in_polygons(points.to(wide), polygons.to(wide))
+    assert found.dtype is torch.float and torch.equal(found, expected.float()) and found.any()
+    assert ops.points_in_polygons(points, polygons[:0]).shape == (20, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
+def test_point_sets_of_lower_precision(dtype):
+    """They are computed in float32."""
+    points, polygons = (each.to(dtype) for each in cases.arguments("convex_giou"))
+    giou, grad = ops.convex_giou(points, polygons)
+    expected = mt.convex_giou(points.float(), polygons.float()).to(dtype)
+    assert torch.equal(giou, expected[:, 18]) and torch.equal(grad, expected[:, :18])
+    expected = mt.convex_iou(points.float(), polygons.float()).to(dtype)
+    assert torch.equal(ops.convex_iou(points, polygons), expected)
+    expected = mt.min_area_polygons(points.float()).to(dtype)
+    assert torch.equal(ops.min_area_polygons(points), expected)
 
 
 def test_box_iou_rotated_writes_outputs_of_two_dimensions():
@@ -358,6 +402,7 @@ def test_the_direction_of_angles():
 
 SUPPRESSION = {
     "nms": ops.nms,
+    "nms_quadri": ops.nms_quadri,
     "nms_rotated": ops.nms_rotated,
     "soft_nms": ops.soft_nms,
     "nms3d": lambda *a: (None, ops.nms3d(*a)),
@@ -424,6 +469,16 @@ def test_nms_rotated_does_not_read_labels():
     scores, labels = torch.tensor([0.7, 0.9]), torch.tensor([1, 0])
     assert ops.nms_rotated(boxes, scores, 0.5, labels=labels)[1].tolist() == [1]
     _, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms_rotated", "iou_threshold": 0.5})
+    assert keep.tolist() == [1, 0]
+
+
+def test_nms_quadri_does_not_read_labels():
+    """The IoU is 0.5; mmcv's kernel for CPUs also suppresses a box whose IoU is the threshold."""
+    boxes = torch.tensor([[0.0, 0, 4, 0, 4, 2, 4, 2], [0, 2, 4, 2, 4, 0, 0, 0]])
+    scores, labels = torch.tensor([0.7, 0.9]), torch.tensor([1, 0])
+    for threshold, kept in ((0.5, [1, 0]), (0.49, [1])):
+        assert ops.nms_quadri(boxes, scores, threshold, labels=labels)[1].tolist() == kept
+    _, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms_quadri", "iou_threshold": 0.49})
     assert keep.tolist() == [1, 0]
 
 
@@ -677,6 +732,15 @@ for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     keep = extension.nms_rotated(box.to(dtype), score.to(dtype), none, box, none, 0.3, False)
     assert dtype is torch.float64 or keep.tolist() == [0]
     assert extension.nms(box[:, :4].to(dtype), score.to(dtype), 0.3, 0).tolist() == [0]
+quad = torch.tensor([[0, 0, 4, 0, 4, 2, 4, 2.0]])
+for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+    keep = extension.nms_quadri(quad.to(dtype), score.to(dtype), none, quad, 0.3, False)
+    assert keep.tolist() == [0]
+    boxes, iou = torch.tensor([[0, 0, 4, 0, 4, 2, 0, 2.0]]).to(dtype), torch.zeros(1, dtype=dtype)
+    extension.box_iou_quadri(quad.to(dtype), boxes, iou, mode_flag=0, aligned=True)
+    assert iou.item() == 0.5
+    extension.bbox_overlaps(box[:, :4].to(dtype), box[:, :4].to(dtype), iou, 0, True, 0)
+    assert iou.item() == 1
 assert calls[3:] == ["nms_rotated"], calls
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     arguments = torch.ones(2, 7, dtype=dtype), torch.ones(3, 3, dtype=dtype)

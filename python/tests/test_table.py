@@ -27,7 +27,10 @@ REFUSED = (mluop_omp.MluOpError, TypeError)
 NAMES_AN_ARGUMENT = re.compile(r"^(\[\w+\] )?[\w.]+(\[[-\w:, ]*\]| dim \d)* (is|has)\b.*")
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 8e-3}
 # These compute in the element type of the arguments. Others copy, or compute in float64.
-ROUNDED = {"border_align", "boxes_overlap_bev", "knn", "roi_align", "soft_nms", "three_nn"}
+ROUNDED = {
+    *("bbox_overlaps", "border_align", "boxes_overlap_bev", "knn", "roi_align", "soft_nms"),
+    "three_nn",
+}
 Arguments = tuple[Any, ...]
 
 
@@ -296,7 +299,7 @@ AUTOCAST = [cell for cell in CELLS if cell[0] != "NumPy"]
 CONVOLUTIONS = {name for name in cases.NAMES if name.startswith(("indice_conv", "deform_conv2d"))}
 # Operators on coordinates, boxes and losses, and the ones without half.
 AT_LEAST_FLOAT32 = {
-    *("sigmoid_focal_loss", "sigmoid_focal_loss_backward", "three_nn"),
+    *("bbox_overlaps", "sigmoid_focal_loss", "sigmoid_focal_loss_backward", "three_nn"),
     *WITHOUT_HALF,
 }
 

@@ -11,7 +11,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 import mluop_omp.torch as mt
 from mluop_omp._operators._derivative import cast
 
-NMS = {"nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"}
+NMS = {
+    *("nms", "nms3d", "nms3d_normal", "nms_match", "nms_quadri", "nms_rotated", "poly_nms"),
+    "soft_nms",
+}
 ANY_SHAPE = {"dynamic_scatter", "indice_pairs", "voxelization", *NMS}
 FIXED_SHAPE = sorted(set(cases.NAMES) - ANY_SHAPE)
 

@@ -43,6 +43,13 @@ class Random:
             (self.floats(count, 2), self.positive(count, 2), self.floats(count, 1)), 1
         )
 
+    def quads(self, count: int) -> np.ndarray:
+        """Returns quadrilaterals (x1, y1, ..., x4, y4) whose sides do not cross."""
+        turns = self._generator.uniform(-0.3, 0.3, (count, 4)) + np.arange(4)
+        reach = self._generator.uniform(0.3, 1.5, (count, 4))
+        points = np.stack((reach * np.cos(turns * np.pi / 2), reach * np.sin(turns * np.pi / 2)), 2)
+        return (points + self.floats(count, 1, 2)).reshape(count, 8).astype(np.float32)
+
     def boxes(self, *shape: int) -> np.ndarray:
         """Returns boxes (x, y, z, dx, dy, dz, yaw)."""
         parts = self.floats(*shape, 3), self.positive(*shape, 3), self.floats(*shape, 1)

@@ -6,23 +6,34 @@ import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
 
-_PAIRS = 1 << 15  # Pairs computed together, which bounds the memory.
+_PAIRS = 1 << 13  # Pairs computed together, which bounds the memory.
 
 
-@np.errstate(all="ignore")
-def _of_all_pairs(a, b, overlap, dtype=np.float64):
-    """Returns overlap(a[n], b[m]) of rectangles (x, y, w, h, angle); 0 for distant rectangles."""
-    out = np.zeros((len(a), len(b)), dtype)
+def _are_distant_rectangles(a, b):
+    """Returns which pairs of rectangles (x, y, w, h, angle) share nothing; not all of them."""
     # 2 cm and the sixth digit exceed the margins and roundings of all overlaps.
     reaches = [
         np.hypot(each[:, 2], each[:, 3]) / 2 + 0.02 + 1e-6 * abs(each[:, :4]).sum(1)
         for each in (a.astype(np.float64), b.astype(np.float64))
     ]
+    x, y = np.moveaxis(a[:, np.newaxis, :2] - b[:, :2], 2, 0)
+    return np.hypot(x, y) > np.add.outer(*reaches)
+
+
+def _are_distant_polygons(a, b):
+    """As `_are_distant_rectangles`, of polygons [N, corners, 2]; none if a number is not finite."""
+    a, b = (np.where(np.isfinite(each).all((1, 2), keepdims=True), each, np.nan) for each in (a, b))
+    low, high = a.min(1)[:, np.newaxis], a.max(1)[:, np.newaxis]
+    return ((low > b.max(1)) | (b.min(1) > high)).any(2)
+
+
+@np.errstate(all="ignore")
+def _of_all_pairs(a, b, overlap, are_distant=_are_distant_rectangles, dtype=np.float64):
+    """Returns overlap(a[n], b[m]); 0 for distant pairs."""
+    out = np.zeros((len(a), len(b)), dtype)
     step = 1 + 16 * _PAIRS // max(len(b), 1)
     for first in range(0, len(a), step):
-        rows = slice(first, first + step)
-        x, y = np.moveaxis(a[rows, np.newaxis, :2] - b[:, :2], 2, 0)
-        near = np.nonzero(~(np.hypot(x, y) > np.add.outer(reaches[0][rows], reaches[1])))
+        near = np.nonzero(~are_distant(a[first : first + step], b))
         for pair in range(0, len(near[0]), _PAIRS):
             n, m = (each[pair : pair + _PAIRS] for each in near)
             out[first + n, m] = overlap(a[first + n], b[m])
@@ -75,6 +86,61 @@ def box_iou_rotated(boxes1, boxes2, mode, aligned):
     if aligned:
         return _ious(boxes1, boxes2, mode)
     return _of_all_pairs(boxes1, boxes2, lambda a, b: _ious(a, b, mode))
+
+
+def _shared_areas_of_polygons(p, r):
+    """Integrates, over y, the length that the insides of both share on a line.
+
+    It is linear between the y of corners and of crossings of sides. The polygons have even numbers
+    of corners.
+    """
+    q, s = (np.roll(each, -1, 1) for each in (p, r))
+    side_p, side_r = (q - p)[:, :, np.newaxis], (s - r)[:, np.newaxis]
+    gap = r[:, np.newaxis] - p[:, :, np.newaxis]
+    turn = side_p[..., 0] * side_r[..., 1] - side_p[..., 1] * side_r[..., 0]
+    along = (gap[..., 0] * side_r[..., 1] - gap[..., 1] * side_r[..., 0]) / turn
+    crossing = p[:, :, np.newaxis, 1] + np.fmin(np.fmax(along, 0), 1) * side_p[..., 1]
+    ends = (p[..., 1], r[..., 1], crossing.reshape(len(p), p.shape[1] * r.shape[1]))
+    y = np.sort(np.concatenate(ends, 1), 1)
+    middle = ((y[:, 1:] + y[:, :-1]) / 2)[:, :, np.newaxis]
+
+    def insides(start, end):
+        start, end = start[:, np.newaxis], end[:, np.newaxis]
+        crosses = (start[..., 1] > middle) != (end[..., 1] > middle)
+        part = (middle - start[..., 1]) / (end[..., 1] - start[..., 1])
+        x = start[..., 0] + part * (end[..., 0] - start[..., 0])
+        # Absent crossings come last, in pairs without length.
+        x = np.sort(np.where(crosses, x, np.inf), 2)
+        return x.reshape(*x.shape[:2], x.shape[2] // 2, 1, 2)
+
+    of_p, of_r = insides(p, q), insides(r, s).swapaxes(2, 3)
+    lengths = np.fmin(of_p[..., 1], of_r[..., 1]) - np.fmax(of_p[..., 0], of_r[..., 0])
+    return (np.fmax(lengths, 0).sum((2, 3)) * np.diff(y)).sum(1)
+
+
+def areas_of_polygons(polygons):
+    x, y = np.moveaxis(polygons - polygons[:, :1], 2, 0)
+    return abs((x * np.roll(y, -1, 1) - y * np.roll(x, -1, 1)).sum(1)) / 2
+
+
+@np.errstate(all="ignore")
+def _ious_of_polygons(a, b, mode):
+    areas = areas_of_polygons(a), areas_of_polygons(b)
+    shared = np.minimum(_shared_areas_of_polygons(a, b), np.minimum(*areas))
+    is_finite = (np.isfinite(a).all(1) & np.isfinite(b).all(1)).all(1)
+    union = areas[0] if mode == "iof" else areas[0] + areas[1] - shared
+    is_small = np.minimum(*(np.where(np.isnan(area), np.inf, area) for area in areas)) < 1e-14
+    return np.select([is_small, ~is_finite], [0, np.nan], shared / union)
+
+
+def ious_of_all_polygons(a, b, mode):
+    """Returns the overlaps of polygons [N, K, 2] and [M, L, 2] with even K and L."""
+    return _of_all_pairs(a, b, lambda a, b: _ious_of_polygons(a, b, mode), _are_distant_polygons)
+
+
+def box_iou_quadri(boxes1, boxes2, mode, aligned):
+    quads = [each[:, :8].astype(np.float64).reshape(-1, 4, 2) for each in (boxes1, boxes2)]
+    return (_ious_of_polygons if aligned else ious_of_all_polygons)(*quads, mode)
 
 
 class _Bev:
@@ -150,12 +216,33 @@ def _overlaps_of_finite(a, b):
 
 def boxes_overlap_bev(boxes_a, boxes_b):
     a, b = (each[:, [0, 1, 3, 4, 6]] for each in map(at_least_float32, (boxes_a, boxes_b)))
-    return _of_all_pairs(a, b, _overlaps_of_finite, a.dtype)
+    return _of_all_pairs(a, b, _overlaps_of_finite, dtype=a.dtype)
+
+
+@np.errstate(all="ignore")
+def bbox_overlaps(boxes1, boxes2, mode, aligned, offset):
+    a, b = map(at_least_float32, (boxes1, boxes2))
+    a, offset = a if aligned else a[:, np.newaxis], a.dtype.type(offset)
+    shared = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2]) + offset
+    shared = np.maximum(shared, 0).prod(-1)
+    areas = [(each[..., 2:] - each[..., :2] + offset).prod(-1) for each in (a, b)]
+    base = areas[0] if mode == "iof" else areas[0] + areas[1] - shared
+    return shared / np.maximum(base, offset)
 
 
 def box_iou_rotated_arguments(random, N=9, M=7, mode=("iou", "iof"), aligned=(False, True)):
     return random.rotated(N), random.rotated(N if aligned else M), mode, aligned
 
 
+def box_iou_quadri_arguments(random, N=9, M=7, mode=("iou", "iof"), aligned=(False, True)):
+    return random.quads(N), random.quads(N if aligned else M), mode, aligned
+
+
 def boxes_overlap_bev_arguments(random, N=9, M=7):
     return random.boxes(N), random.boxes(M)
+
+
+def bbox_overlaps_arguments(
+    random, N=9, M=7, mode=("iou", "iof"), aligned=(False, True), offset=(0, 1)
+):
+    return random.corners(N), random.corners(N if aligned else M), mode, aligned, offset

@@ -1,4 +1,4 @@
-"""Which points are in 3-D boxes."""
+"""Which points are in 3-D boxes, and in quadrilaterals."""
 
 from __future__ import annotations
 
@@ -42,8 +42,29 @@ def points_in_boxes_all(points, boxes):
     return are_in_boxes(points, boxes).astype(np.int32)
 
 
+@np.errstate(all="ignore")
+def points_in_polygons(points, polygons):
+    """Counts the sides to the right of a point, until a corner or a side is at the point."""
+    points, polygons = map(at_least_float32, (points, polygons))
+    (x, y), corners = points.T[..., np.newaxis], polygons.reshape(-1, 4, 2)
+    is_odd = np.zeros((len(points), len(corners)), bool)
+    has_ended = is_odd.copy()
+    for i in range(4):
+        (from_x, from_y), (to_x, to_y) = corners[:, i].T, corners[:, i - 1].T
+        has_ended |= ((x == from_x) & (y == from_y)) | ((x == to_x) & (y == to_y))
+        crosses = ~has_ended & ((from_y < y) != (to_y < y))
+        crossing = from_x + (y - from_y) * (to_x - from_x) / (to_y - from_y)
+        is_odd ^= crosses & (crossing > x)
+        has_ended |= crosses & (crossing == x)
+    return is_odd.astype(points.dtype)
+
+
 def points_in_boxes_arguments(random, B=2, M=20, T=4):
     return random.floats(B, M, 3), random.boxes(B, T)
 
 
 points_in_boxes_part_arguments = points_in_boxes_all_arguments = points_in_boxes_arguments
+
+
+def points_in_polygons_arguments(random, B=20, M=7):
+    return random.floats(B, 2), random.quads(M)

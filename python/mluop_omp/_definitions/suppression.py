@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mluop_omp._definitions._precision import at_least_float32
-from mluop_omp._definitions.boxes import box_iou_rotated, boxes_overlap_bev
+from mluop_omp._definitions.boxes import box_iou_quadri, box_iou_rotated, boxes_overlap_bev
 
 
 def _descending(scores):
@@ -47,6 +47,17 @@ def nms_rotated(boxes, scores, iou_threshold):
         return box_iou_rotated(a, b, "iou", False)[0]
 
     return _kept(boxes[:, :5], scores, iou_threshold, ious_of)
+
+
+def nms_quadri(boxes, scores, iou_threshold):
+    def ious_of(a, b):
+        return box_iou_quadri(a, b, "iou", False)[0]
+
+    return _kept(boxes[:, :8], scores, iou_threshold, ious_of)
+
+
+def poly_nms(boxes, iou_threshold):
+    return np.sort(nms_quadri(boxes, boxes[:, 8], iou_threshold))
 
 
 def _kept_of_bev(boxes, scores, iou_threshold, shared_areas):
@@ -121,6 +132,14 @@ def nms_arguments(random, N=20, offset=(0, 1)):
 
 def nms_rotated_arguments(random, N=20):
     return random.rotated(N), random.floats(N), 0.3
+
+
+def nms_quadri_arguments(random, N=20):
+    return random.quads(N), random.floats(N), 0.3
+
+
+def poly_nms_arguments(random, N=20):
+    return np.concatenate((random.quads(N), random.floats(N, 1)), 1), 0.3
 
 
 def nms3d_arguments(random, N=20):

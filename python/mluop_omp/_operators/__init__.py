@@ -22,6 +22,7 @@ from mluop_omp._operators.masked_conv import *
 from mluop_omp._operators.neighborhoods import *
 from mluop_omp._operators.neighbors import *
 from mluop_omp._operators.pixel_bins import *
+from mluop_omp._operators.point_sets import *
 from mluop_omp._operators.roi_pools import *
 from mluop_omp._operators.rois import *
 from mluop_omp._operators.rotated_filters import *

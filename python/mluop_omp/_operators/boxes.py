@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mluop_omp._arrays import Arrays, enumerator
+from typing import Any, Callable
+
+from mluop_omp._arrays import Arrays, enumerator, int32
 from mluop_omp._definitions import boxes as definitions
 from mluop_omp._definitions import points_in_boxes as definitions_of_points
 from mluop_omp._library import function
@@ -11,20 +13,45 @@ from mluop_omp._operators._derivative import NoDerivative
 from mluop_omp._operators._tensors import output_of
 
 __all__ = [
+    "bbox_overlaps",
+    "box_iou_quadri",
     "box_iou_rotated",
     "boxes_overlap_bev",
     "points_in_boxes",
     "points_in_boxes_all",
     "points_in_boxes_part",
+    "points_in_polygons",
 ]
 
 MODES = {"iou": 0, "iof": 1}
 
+_bbox_overlaps = function("mluOpBboxOverlaps", "pibipppppp")
+_box_iou_quadri = function("mluOpOmpBoxIouQuadri", "pibpppppp")
 _box_iou_rotated = function("mluOpBoxIouRotated", "pibpppppp")
 _boxes_overlap_bev = function("mluOpOmpBoxesOverlapBev", "ppppppp")
 _points_in_boxes = function("mluOpPointsInBoxes", "ppppppp")
 _points_in_boxes_part = function("mluOpOmpPointsInBoxesPart", "ppppppp")
 _points_in_boxes_all = function("mluOpOmpPointsInBoxesAll", "ppppppp")
+_points_in_polygons = function("mluOpOmpPointsInPolygons", "ppppppp")
+
+
+def _ious(
+    arrays: Arrays,
+    kernel: Callable[..., int],
+    columns: int,
+    boxes1: Any,
+    boxes2: Any,
+    mode: str,
+    aligned: bool,
+    *numbers: int,
+) -> Any:
+    boxes1_tensor = arrays.tensor("boxes1", boxes1, f"N {columns}")
+    boxes2_tensor = arrays.tensor("boxes2", boxes2, f"M {columns}")
+    N, M = boxes1_tensor[0].shape[0], boxes2_tensor[0].shape[0]
+    code = enumerator("mode", mode, MODES)
+    shape = (N,) if aligned else (N, M)
+    inputs = (code, bool(aligned), *numbers, *boxes1_tensor, *boxes2_tensor)
+    return output_of(arrays, kernel, inputs, "ious", shape, boxes1)
 
 
 @operator(definitions, derivative=NoDerivative())
@@ -57,13 +84,77 @@ def box_iou_rotated(
 
     Source: mluOpBoxIouRotated; arXiv:1703.01086; mmcv box_iou_rotated.
     """
-    boxes1_tensor = arrays.tensor("boxes1", boxes1, "N 5")
-    boxes2_tensor = arrays.tensor("boxes2", boxes2, "M 5")
-    N, M = boxes1_tensor[0].shape[0], boxes2_tensor[0].shape[0]
-    code = enumerator("mode", mode, MODES)
-    shape = (N,) if aligned else (N, M)
-    inputs = (code, bool(aligned), *boxes1_tensor, *boxes2_tensor)
-    return output_of(arrays, _box_iou_rotated, inputs, "ious", shape, boxes1)
+    return _ious(arrays, _box_iou_rotated, 5, boxes1, boxes2, mode, aligned)
+
+
+@operator(definitions, derivative=NoDerivative())
+def box_iou_quadri(
+    arrays: Arrays, boxes1: Array, boxes2: Array, mode: str = "iou", aligned: bool = False
+) -> Array:
+    """Returns how much each pair of quadrilaterals in a plane overlaps (mmcv).
+
+    A box ``(x1, y1, ..., x4, y4)`` is the quadrilateral with these corners, in either direction,
+    convex or not. With I the area of the intersection of both, "iou" is intersection over union,
+    ``I / (area1 + area2 - I)``, and "iof" intersection over foreground, ``I / area1``.
+
+    mmcv's kernels assume rectangles: of pairs of random convex quadrilaterals, 72 % are wrong by
+    more than 1e-3.
+
+    Args:
+        boxes1: float32 or float64 [N, 8], in any unit.
+        boxes2: [M, 8] of the dtype of boxes1; [N, 8] if aligned.
+        mode: "iou" or "iof".
+        aligned: pairs boxes1[n] with boxes2[n] only.
+
+    Returns:
+        [N, M], or [N] if aligned, of the dtype of boxes1. The intersection is computed exactly: in
+            double, and rounded once; the same in every run and at any number of threads. An element
+            is 0 if the area of a box is less than 1e-14; else NaN if a number of a box is NaN or
+            infinite. Boxes whose sides cross have an overlap from 0 to 1.
+
+    Raises:
+        MluOpError: mode is another word; aligned, N and M differ.
+
+    Source: mluOpOmpBoxIouQuadri; mmcv box_iou_quadri.
+    """
+    return _ious(arrays, _box_iou_quadri, 8, boxes1, boxes2, mode, aligned)
+
+
+@operator(definitions, derivative=NoDerivative())
+def bbox_overlaps(
+    arrays: Arrays,
+    boxes1: Array,
+    boxes2: Array,
+    mode: str = "iou",
+    aligned: bool = False,
+    offset: int = 0,
+) -> Array:
+    """Returns how much each pair of axis-aligned boxes overlaps (mmcv).
+
+    With I the area that both boxes share, "iou" is intersection over union, ``I / max(area1 + area2
+    - I, offset)``, and "iof" intersection over foreground, ``I / max(area1, offset)``.
+
+    Args:
+        boxes1: float16, bfloat16, float32 or float64 [N, 4]: x1, y1, x2, y2, in any unit.
+        boxes2: [M, 4] of the dtype of boxes1; [N, 4] if aligned.
+        mode: "iou" or "iof".
+        aligned: pairs boxes1[n] with boxes2[n] only.
+        offset: 0, or 1 if x2 and y2 are the last pixel of a box: added to each width and height.
+
+    Returns:
+        [N, M], or [N] if aligned, of the dtype of boxes1. Each step is rounded to float32, for
+            float64 to float64; the result has the same bits in every run and at any number of
+            threads. MLU-OPS and mmcv's kernels for GPUs compute float16 in float16, where areas
+            above 65504 are infinite. NaN propagates; two boxes whose sides are 0 have an IoU of NaN
+            if offset is 0.
+
+    Raises:
+        MluOpError: mode is another word; offset is neither 0 nor 1; aligned, N and M differ.
+
+    Source: mluOpBboxOverlaps; mmcv bbox_overlaps.
+    """
+    number = int32("offset", offset)
+    return _ious(arrays, _bbox_overlaps, 4, boxes1, boxes2, mode, aligned, number)
 
 
 @operator(definitions, derivative=NoDerivative())
@@ -164,3 +255,28 @@ def points_in_boxes_all(arrays: Arrays, points: Array, boxes: Array) -> Array:
     shape = (*points_tensor[0].shape[:2], boxes_tensor[0].shape[1])
     inputs = (*boxes_tensor, *points_tensor)
     return output_of(arrays, _points_in_boxes_all, inputs, "is_inside", shape)
+
+
+@operator(definitions_of_points, derivative=NoDerivative())
+def points_in_polygons(arrays: Arrays, points: Array, polygons: Array) -> Array:
+    """Finds all quadrilaterals that contain each point (mmcv).
+
+    A polygon contains a point if an odd number of its sides cross the row of the point at a greater
+    x. A point on the border is in or out depending on the corner with which the list begins: sides
+    are counted in their order, until one crosses at the point or has an end there.
+
+    Args:
+        points: float32 or float64 [B, 2]: x, y, in any unit.
+        polygons: [M, 8] of the dtype of points: the corners x1, y1, ..., x4, y4.
+
+    Returns:
+        [B, M] of the dtype of points: 1 if the polygon contains the point, else 0. In float32, they
+            are the numbers of mmcv's kernel for GPUs. A point with a NaN is in no polygon.
+
+    Source: mluOpOmpPointsInPolygons; mmcv points_in_polygons.
+    """
+    points_tensor = arrays.tensor("points", points, "B 2")
+    polygons_tensor = arrays.tensor("polygons", polygons, "M 8")
+    inputs = (*points_tensor, *polygons_tensor)
+    shape = (points_tensor[0].shape[0], polygons_tensor[0].shape[0])
+    return output_of(arrays, _points_in_polygons, inputs, "output", shape, points)

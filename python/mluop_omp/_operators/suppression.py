@@ -15,7 +15,16 @@ from mluop_omp._operators._declaration import Array, Operator, operator
 from mluop_omp._operators._derivative import NoDerivative
 from mluop_omp._operators._descriptors import descriptors
 
-__all__ = ["nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"]
+__all__ = [
+    "nms",
+    "nms3d",
+    "nms3d_normal",
+    "nms_match",
+    "nms_quadri",
+    "nms_rotated",
+    "poly_nms",
+    "soft_nms",
+]
 
 METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
 
@@ -24,6 +33,10 @@ _nms_workspace = function("mluOpGetNmsWorkspaceSize", "ppppp")
 _nms = function("mluOpNms", "pppppppsppp")
 _nms_rotated_workspace = function("mluOpGetNmsRotatedWorkspaceSize", "ppp")
 _nms_rotated = function("mluOpNmsRotated", "pfpppppsppp")
+_nms_quadri_workspace = function("mluOpOmpGetNmsQuadriWorkspaceSize", "ppp")
+_nms_quadri = function("mluOpOmpNmsQuadri", "pfpppppsppp")
+_poly_nms_workspace = function("mluOpGetPolyNmsWorkspaceSize", "ppp")
+_poly_nms = function("mluOpPolyNms", "pppfpsppp")
 _nms3d_normal_workspace = function("mluOpOmpGetNms3dNormalWorkspaceSize", "ppp")
 _nms3d_normal = function("mluOpOmpNms3dNormal", "pfpppsppp")
 _soft_nms_workspace = function("mluOpOmpGetSoftNmsWorkspaceSize", "ppp")
@@ -147,6 +160,64 @@ def nms_rotated(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: floa
         *(arrays, boxes_tensor[0].shape[0], _nms_rotated),
         (float(iou_threshold), *boxes_tensor, *arrays.tensor("scores", scores)),
         *(_nms_rotated_workspace, boxes_tensor[0]),
+    )
+
+
+@operator(definitions)
+def nms_quadri(arrays: Arrays, boxes: Array, scores: Array, iou_threshold: float) -> Array:
+    """Keeps the quadrilaterals that overlap no kept one of a higher score: NMS (mmcv).
+
+    As `nms_rotated`, with the IoU of `box_iou_quadri`.
+
+    Args:
+        boxes: float32 or float64 [N, 8]: the corners x1, y1, ..., x4, y4, as in `box_iou_quadri`;
+            or [N, 9] with labels, which are not read. Boxes of all classes suppress each other:
+            shift the boxes of each class to a separate region, as batched_nms of mmcv does.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the kept boxes, in descending order of scores; the same in every
+            run and at any number of threads. (nms_quadri of mmcv._ext returns int64.) mmcv's kernel
+            for CPUs also suppresses a box whose IoU equals the threshold; its kernel for GPUs does
+            not.
+
+    Raises:
+        MluOpError: dim 1 of boxes is neither 8 nor 9.
+
+    Source: mluOpOmpNmsQuadri; mmcv nms_quadri.
+    """
+    boxes_tensor = arrays.tensor("boxes", boxes, "N 8")
+    return _kept(
+        *(arrays, boxes_tensor[0].shape[0], _nms_quadri),
+        (float(iou_threshold), *boxes_tensor, *arrays.tensor("scores", scores)),
+        *(_nms_quadri_workspace, boxes_tensor[0]),
+    )
+
+
+@operator(definitions)
+def poly_nms(arrays: Arrays, boxes: Array, iou_threshold: float) -> Array:
+    """Keeps the quadrilaterals that overlap no kept one of a higher score (AerialDetection).
+
+    As `nms_quadri`, with indices in ascending order.
+
+    Args:
+        boxes: float32 or float64 [N, 9]: the corners x1, y1, ..., x4, y4, and the score.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the kept boxes, ascending; the same in every run and at any number
+            of threads.
+
+    Raises:
+        MluOpError: dim 1 of boxes is not 9.
+
+    Source: mluOpPolyNms; AerialDetection poly_nms.
+    """
+    boxes_tensor = arrays.tensor("boxes", boxes, "N 9")
+    return _kept(
+        *(arrays, boxes_tensor[0].shape[0], _poly_nms, (*boxes_tensor, float(iou_threshold))),
+        *(_poly_nms_workspace, boxes_tensor[0]),
     )
 
 

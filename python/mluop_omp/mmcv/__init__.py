@@ -31,6 +31,7 @@ from mluop_omp.mmcv import (
     _losses,
     _neighborhoods,
     _ops,
+    _point_sets,
     _points,
     _rois,
     _rotated_rois,
@@ -49,6 +50,7 @@ _MODULES = (
     _functions,
     _losses,
     _neighborhoods,
+    _point_sets,
     _points,
     _rois,
     _rotated_rois,
@@ -67,14 +69,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 _CPU_KERNELS = {
     "active_rotated_filter_backward": _dispatch.SINGLE,
     "active_rotated_filter_forward": _dispatch.SINGLE,
+    "bbox_overlaps": _dispatch.SINGLE_AND_DOUBLE,
     "bezier_align_backward": _dispatch.SINGLE,
     "bezier_align_forward": _dispatch.SINGLE,
+    "box_iou_quadri": _dispatch.SINGLE_AND_DOUBLE,
     "box_iou_rotated": _dispatch.SINGLE_AND_DOUBLE,
     **{name: _dispatch.SINGLE for name in FUNCTIONS if "deform_conv" in name},
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "hard_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "nms_match": _dispatch.SINGLE_AND_DOUBLE,
     "nms": _dispatch.SINGLE_AND_DOUBLE,
+    "nms_quadri": _dispatch.SINGLE_AND_DOUBLE,
     "nms_rotated": _dispatch.SINGLE,
     "points_in_boxes_cpu_forward": _dispatch.SINGLE_AND_DOUBLE,
     "roi_align_backward": _dispatch.SINGLE,
@@ -87,8 +92,7 @@ _CPU_KERNELS = {
 }
 # The functions that are not provided here, and that have a CPU kernel in a full mmcv.
 _IN_FULL_MMCV = {
-    *("bbox_overlaps", "box_iou_quadri", "contour_expand", "get_compiler_version"),
-    *("get_compiling_cuda_version", "nms_quadri", "pixel_group"),
+    *("contour_expand", "get_compiler_version", "get_compiling_cuda_version", "pixel_group"),
 }
 
 

@@ -12,19 +12,39 @@ from mluop_omp._library import bad_param
 from mluop_omp._operators._declaration import operators
 from mluop_omp._operators.boxes import MODES
 from mluop_omp._operators.suppression import METHODS, nms3d_normal_of_sorted, nms3d_of_sorted
-from mluop_omp.torch._precision import at_least_float32
+from mluop_omp.torch._precision import at_least_float32, precise
 
 
-@writes("ious", "boxes1, boxes2, ious, mode_flag, aligned", at_least_float32)
-def box_iou_rotated(args: Args) -> Any:
-    """Writes ious [N] if aligned, else [N, M] or, as mmcv's Python passes it, [N * M]."""
-    first, second = args.boxes1, args.boxes2
-    shape = (len(first),) if args.aligned else (len(first), len(second))
+def _ious(operator: Any, args: Args, boxes: tuple[Tensor, Tensor], mode: int, *numbers: int) -> Any:
+    shape = (len(boxes[0]),) if args.aligned else tuple(map(len, boxes))
     if args.ious.numel() != math.prod(shape):
         raise bad_param(f"ious has {args.ious.numel()} elements, expected {math.prod(shape)}")
     args.ious = args.ious.view(shape)
-    mode = word(MODES, args.mode_flag)
-    return operators.box_iou_rotated, first, second, mode, bool(args.aligned)
+    return operator, *boxes, word(MODES, mode), bool(args.aligned), *numbers
+
+
+_IOUS = "ious", "boxes1, boxes2, ious, mode_flag, aligned", at_least_float32
+
+
+@writes(*_IOUS)
+def box_iou_rotated(args: Args) -> Any:
+    """Writes ious [N] if aligned, else [N, M] or, as mmcv's Python passes it, [N * M]."""
+    return _ious(operators.box_iou_rotated, args, (args.boxes1, args.boxes2), args.mode_flag)
+
+
+@writes(*_IOUS)
+def box_iou_quadri(args: Args) -> Any:
+    """As `box_iou_rotated`, of any quadrilaterals; mmcv's kernels assume rectangles."""
+    return _ious(operators.box_iou_quadri, args, (args.boxes1, args.boxes2), args.mode_flag)
+
+
+@writes("ious", "bboxes1, bboxes2, ious, mode, aligned, offset", precise)
+def bbox_overlaps(args: Args) -> Any:
+    """Writes ious [N] if aligned, else [N, M]. Half is computed in float32: areas above 65504 are
+    finite.
+    """
+    boxes = args.bboxes1, args.bboxes2
+    return _ious(operators.bbox_overlaps, args, boxes, args.mode, args.offset)
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int) -> Tensor:
@@ -43,6 +63,13 @@ def nms_rotated(args: Args) -> Tensor:
     """
     arguments = args.dets, args.scores, args.iou_threshold
     return compute(operators.nms_rotated, *arguments, conversion=at_least_float32).long()
+
+
+@takes("dets, scores, order, dets_sorted, iou_threshold, multi_label")
+def nms_quadri(args: Args) -> Tensor:
+    """Returns the indices of the kept boxes, int64 [K]; as `nms_rotated`."""
+    arguments = args.dets, args.scores, args.iou_threshold
+    return compute(operators.nms_quadri, *arguments, conversion=at_least_float32).long()
 
 
 @writes("ans_iou", "boxes_a, boxes_b, ans_iou", at_least_float32)
@@ -103,6 +130,12 @@ def points_in_boxes_part_forward(args: Args) -> Any:
 def points_in_boxes_all_forward(args: Args) -> Any:
     """Writes 1, or 0, which mmcv's kernel leaves to the caller."""
     return operators.points_in_boxes_all, args.pts_tensor, args.boxes_tensor
+
+
+@writes("output", "points, polygons, output", at_least_float32)
+def points_in_polygons_forward(args: Args) -> Any:
+    """Writes 1 or 0 for each point and polygon, [B, M]."""
+    return operators.points_in_polygons, args.points, args.polygons
 
 
 def points_in_boxes_cpu_forward(

@@ -402,6 +402,8 @@ def call_in_other_modes():
         ("roiaware_pool3d_backward", {"method": "mean"}),
         ("dynamic_scatter", {"reduce": "max"}),
         ("dynamic_scatter_backward", {"reduce": "max"}),
+        ("bbox_overlaps", {"M": 9, "aligned": True, "mode": "iof", "offset": 1}),
+        ("box_iou_quadri", {"M": 9, "aligned": True, "mode": "iof"}),
         ("box_iou_rotated", {"M": 9, "aligned": True, "mode": "iof"}),
         ("psamask", {"psa_type": "distribute"}),
         ("soft_nms", {"method": "linear"}),
