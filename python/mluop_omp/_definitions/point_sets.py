@@ -21,8 +21,8 @@ def _turn(a, b, c):
 def _hull(points):
     """Returns the places of the corners of the convex hull of points; none is on a side.
 
-    They are counter-clockwise. The first is the lowest corner; if several are, the leftmost one. The
-    first one among equal points is a corner.
+    They are counter-clockwise, from the lowest corner on; if several are lowest, from the leftmost
+    one. The first one among equal points is a corner.
     """
     places = {}
     for place, point in enumerate(points.tolist()):
