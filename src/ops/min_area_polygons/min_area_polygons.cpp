@@ -73,7 +73,7 @@ void write_rectangles(const Args& args, int64_t begin, int64_t end, Task&) {
     const Rectangle r = smallest_rectangle(set);
     const Point corners[] = {r.corner(r.max_u, r.min_v), r.corner(r.min_u, r.min_v), r.corner(r.min_u, r.max_v),
                              r.corner(r.max_u, r.max_v)};
-    for (int i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < 4; ++i) {
       to[2 * i] = static_cast<float>(set.hull[0].x + corners[i].x);
       to[2 * i + 1] = static_cast<float>(set.hull[0].y + corners[i].y);
     }

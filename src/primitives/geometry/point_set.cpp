@@ -11,7 +11,7 @@ PointSet::PointSet(const float* numbers)
       is_finite(std::all_of(numbers, numbers + kColumns, [](float number) { return std::isfinite(number); })) {
   if (!is_finite) return;
   std::array<Point, kPoints> points;
-  for (int i = 0; i < kPoints; ++i) points[i] = {numbers[2 * i], numbers[2 * i + 1]};
+  for (size_t i = 0; i < kPoints; ++i) points[i] = {numbers[2 * i], numbers[2 * i + 1]};
   hull = Hull<kPoints>(points, kPoints);
   area = hull.area();
 }

@@ -21,7 +21,7 @@ ConvexParts::ConvexParts(const Quadrilateral& quad, const Point& origin) : count
 Quadrilateral::Quadrilateral(const float* numbers)
     : is_convex(true),
       is_finite(std::all_of(numbers, numbers + 8, [](float number) { return std::isfinite(number); })) {
-  for (int i = 0; i < 4; ++i) corners[i] = {numbers[2 * i], numbers[2 * i + 1]};
+  for (size_t i = 0; i < 4; ++i) corners[i] = {numbers[2 * i], numbers[2 * i + 1]};
   const double twice = signed_area2(corners.data(), corners.size());
   area = is_finite ? std::abs(twice) / 2 : std::numeric_limits<double>::quiet_NaN();
   if (!is_finite) return;
