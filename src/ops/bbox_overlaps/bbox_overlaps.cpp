@@ -7,6 +7,7 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "mlu_op.h"
+#include "primitives/memory/split_columns.h"
 #include "team/operator_call.h"
 
 namespace mluop::bbox_overlaps {
@@ -17,16 +18,6 @@ struct Scratch {
 
   float* columns;
 };
-
-// Work items: second boxes. Writes their columns.
-template <class T>
-void split(const Args& args, int64_t begin, int64_t end, Task&) {
-  const T* const from = static_cast<const T*>(args.bbox2);
-  auto* const to = const_cast<float*>(args.columns);
-  for (int64_t m = begin; m < end; ++m) {
-    for (int64_t k = 0; k < 4; ++k) to[k * args.M + m] = to_f32(from[m * 4 + k]);
-  }
-}
 
 void run(Call& call, Args args) {
   Context& context = call.context();
@@ -39,10 +30,9 @@ void run(Call& call, Args args) {
     return;
   }
   Arena arena = context.reserve(bytes_of<Scratch>(args.M));
-  args.columns = Scratch(arena, args.M).columns;
-  launch(context, "split", choose_task_dim(args.M, args.M * kPairBytes), Evenly{args.M},
-         dispatch_dtype(args.dtype, [](auto element) -> RangeKernel<Args> { return split<decltype(element)>; }),
-         args);
+  const Scratch scratch(arena, args.M);
+  split_columns<4>(context, args.dtype, args.M, args.bbox2, scratch.columns);
+  args.columns = scratch.columns;
   const int64_t items = args.N * ceil_div(args.M, kChunk);
   launch(context, "pairs", choose_task_dim(items, saturated_product({args.N, args.M, kPairBytes})), Evenly{items},
          pairs_kernel(args.dtype), args);

@@ -1,6 +1,6 @@
 // mluOpBoxIouRotated, mluOpOmpBoxIouQuadri and mluOpOmpConvexIou in one file: kernels, launches, entries.
 // Start with the entries at the end, then run(), compute_pairs() and the kernels; write_overlaps() is in
-// primitives/geometry/box_bounds-inl.h, overlap() in rotated_box.cpp, quadrilateral.cpp and point_set.cpp there.
+// primitives/geometry/box_bounds-inl.h, overlap() in rotated_box.cpp and quadrilateral.h there.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/box_iou_rotated/box_iou_rotated.cpp"
 #include <hwy/foreach_target.h>

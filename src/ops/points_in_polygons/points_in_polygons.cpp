@@ -14,6 +14,7 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "mlu_op_omp.h"
+#include "primitives/memory/split_columns.h"
 #include "primitives/simd/for_each_vector-inl.h"
 #include "team/launch.h"
 #include "team/operator_call.h"
@@ -97,24 +98,14 @@ struct Scratch {
   float* columns;
 };
 
-struct SplitArgs : Args {
-  float* to;
-};
-
 void run(Call& call, Args args) {
   Context& context = call.context();
   constexpr int64_t kPairBytes = 32;  // cost of a pair, in bytes of memory traffic
   call.log_detail("native");
   Arena arena = context.reserve(bytes_of<Scratch>(args.M));
   const Scratch scratch(arena, args.M);
+  split_columns<8>(context, MLUOP_DTYPE_FLOAT, args.M, args.polygons, scratch.columns);
   args.columns = scratch.columns;
-  launch<SplitArgs>(context, "split", choose_task_dim(args.M, args.M * kPairBytes), Evenly{args.M},
-                    [](const SplitArgs& split, int64_t begin, int64_t end, Task&) {
-                      for (int64_t m = begin; m < end; ++m) {
-                        for (int64_t k = 0; k < 8; ++k) split.to[k * split.M + m] = split.polygons[m * 8 + k];
-                      }
-                    },
-                    {args, scratch.columns});
   const int64_t items = args.B * ceil_div(args.M, kChunk);
   launch(context, "test", choose_task_dim(items, saturated_product({args.B, args.M, kPairBytes})), Evenly{items},
          test_kernel(), args);

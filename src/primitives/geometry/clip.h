@@ -1,6 +1,7 @@
 // Polygons in a plane clipped by half planes, in double.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -14,6 +15,10 @@ struct Point {
 inline Point operator-(const Point& a, const Point& b) { return {a.x - b.x, a.y - b.y}; }
 // Positive if b is to the left of a.
 inline double cross(const Point& a, const Point& b) { return a.x * b.y - a.y * b.x; }
+
+inline bool are_finite(const float* numbers, int count) {
+  return std::all_of(numbers, numbers + count, [](float number) { return std::isfinite(number); });
+}
 
 // A polygon of at most kCapacity corners. A half plane replaces each run of corners outside it by two corners:
 // including rounding errors, it adds at most half of the present number of corners.

@@ -113,7 +113,7 @@ Dual shared_area(Point a, Point b, Point c, Point d) {
 
 using Gradient = std::array<Point, PointSet::kPoints>;  // for the points of a set
 
-// Adds the derivatives of the area of a polygon, counter-clockwise, for its corner at `at`.
+// The derivatives of the area of a counter-clockwise polygon for the x and y of a corner, from both neighbors.
 Point area_slope(const Point& before, const Point& after) {
   return {(after.y - before.y) / 2, (before.x - after.x) / 2};
 }

@@ -43,12 +43,12 @@ struct Hull {
 
   struct Corner {
     Point point;
-    int8_t index;  // among the points; of equal points the lowest
+    int8_t index;  // among the points; the lowest index if points are equal
   };
 
-  // Counter-clockwise from the lowest, of several the leftmost point; without points on a side. One corner if
-  // all points are equal, two if they are on a line. The element behind the last corner is for their
-  // computation.
+  // Counter-clockwise, beginning with the lowest corner; if several corners are lowest, with the leftmost one.
+  // Points on a side are not corners. Equal points have one corner, points on a line have two.
+  // append_chain() needs one element more than there are points.
   std::array<Corner, kPoints + 1> corners;
   int count = 0;
 

@@ -1,14 +1,12 @@
 #include "primitives/geometry/point_set.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace mluop {
 
 PointSet::PointSet(const float* numbers)
-    : area(std::numeric_limits<double>::quiet_NaN()),
-      is_finite(std::all_of(numbers, numbers + kColumns, [](float number) { return std::isfinite(number); })) {
+    : area(std::numeric_limits<double>::quiet_NaN()), is_finite(are_finite(numbers, kColumns)) {
   if (!is_finite) return;
   std::array<Point, kPoints> points;
   for (size_t i = 0; i < kPoints; ++i) points[i] = {numbers[2 * i], numbers[2 * i + 1]};
@@ -36,12 +34,6 @@ double intersection_area(const PointSet& a, const Quadrilateral& b) {
     area += parts.signs[part] * area_of(clip_by(clipped, parts.parts[part]));
   }
   return std::clamp(area, 0.0, std::min(a.area, b.area));
-}
-
-float overlap(OverlapMode mode, const PointSet& a, const Quadrilateral& b) {
-  if (a.area < kMinBoxArea || b.area < kMinBoxArea) return 0;
-  if (!a.is_finite || !b.is_finite) return std::numeric_limits<float>::quiet_NaN();
-  return overlap_of_areas(mode, intersection_area(a, b), a.area, b.area);
 }
 
 }  // namespace mluop

@@ -21,9 +21,6 @@ struct PointSet {
   bool is_finite;
 };
 
-// As overlap() of quadrilaterals, of the hull and a quadrilateral.
-float overlap(OverlapMode mode, const PointSet& a, const Quadrilateral& b);
-
 // The area of the intersection of the hull and a quadrilateral, at most the area of either. Both must be finite.
 double intersection_area(const PointSet& a, const Quadrilateral& b);
 

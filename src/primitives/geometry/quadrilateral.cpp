@@ -5,6 +5,7 @@
 #include <limits>
 
 namespace mluop {
+
 ConvexParts::ConvexParts(const Quadrilateral& quad, const Point& origin) : count(quad.is_convex ? 1 : 2) {
   std::array<Point, 4> p;
   std::transform(quad.corners.begin(), quad.corners.end(), p.begin(),
@@ -18,9 +19,7 @@ ConvexParts::ConvexParts(const Quadrilateral& quad, const Point& origin) : count
   }
 }
 
-Quadrilateral::Quadrilateral(const float* numbers)
-    : is_convex(true),
-      is_finite(std::all_of(numbers, numbers + 8, [](float number) { return std::isfinite(number); })) {
+Quadrilateral::Quadrilateral(const float* numbers) : is_convex(true), is_finite(are_finite(numbers, kColumns)) {
   for (size_t i = 0; i < 4; ++i) corners[i] = {numbers[2 * i], numbers[2 * i + 1]};
   const double twice = signed_area2(corners.data(), corners.size());
   area = is_finite ? std::abs(twice) / 2 : std::numeric_limits<double>::quiet_NaN();
@@ -64,12 +63,6 @@ double intersection_area(const Quadrilateral& a, const Quadrilateral& b) {
     }
   }
   return std::clamp(area, 0.0, std::min(a.area, b.area));
-}
-
-float overlap(OverlapMode mode, const Quadrilateral& a, const Quadrilateral& b) {
-  if (a.area < kMinBoxArea || b.area < kMinBoxArea) return 0;
-  if (!a.is_finite || !b.is_finite) return std::numeric_limits<float>::quiet_NaN();
-  return overlap_of_areas(mode, intersection_area(a, b), a.area, b.area);
 }
 
 }  // namespace mluop

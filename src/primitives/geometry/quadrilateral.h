@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 
 #include "primitives/geometry/box_bounds.h"
 #include "primitives/geometry/clip.h"
@@ -49,7 +50,13 @@ ClippedPolygon<kCapacity> clip_by(ClippedPolygon<kCapacity> polygon, const Clipp
 // From 0 to the smaller area. Both must be finite. Where sides cross, winding numbers count.
 double intersection_area(const Quadrilateral& a, const Quadrilateral& b);
 
-// As overlap() of rotated boxes; NaN if a number is not finite, unless the other one is too small.
-float overlap(OverlapMode mode, const Quadrilateral& a, const Quadrilateral& b);
+// As overlap() of rotated boxes; NaN if a number is not finite, unless the other one is too small. First: a
+// Quadrilateral or a PointSet.
+template <class First>
+float overlap(OverlapMode mode, const First& a, const Quadrilateral& b) {
+  if (a.area < kMinBoxArea || b.area < kMinBoxArea) return 0;
+  if (!a.is_finite || !b.is_finite) return std::numeric_limits<float>::quiet_NaN();
+  return overlap_of_areas(mode, intersection_area(a, b), a.area, b.area);
+}
 
 }  // namespace mluop

@@ -41,7 +41,7 @@ RotatedBox::RotatedBox(const float* box)
       cosine(std::cos(double{box[4]})),
       sine(std::sin(double{box[4]})),
       area(box[2] <= 0 || box[3] <= 0 ? 0 : double{box[2]} * box[3]),
-      is_finite(std::all_of(box, box + 5, [](float number) { return std::isfinite(number); })) {}
+      is_finite(are_finite(box, kColumns)) {}
 
 Bounds RotatedBox::bounds() const {
   if (area < kMinBoxArea) return Bounds::none();
