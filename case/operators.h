@@ -37,6 +37,8 @@ struct TensorRule {
   bool is_optional = false;
   // Whether the signs of its elements select the addends: sums of magnitudes keep these signs.
   bool keeps_signs = false;
+  // Whether the call takes every element type of the operator, whatever the types of other tensors are.
+  bool is_any_type = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }

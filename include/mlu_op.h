@@ -803,6 +803,151 @@ mluOpStatus_t MLUOP_WIN_API mluOpPolyNms(mluOpHandle_t handle, const mluOpTensor
 mluOpStatus_t MLUOP_WIN_API mluOpGetPolyNmsWorkspaceSize(mluOpHandle_t handle,
                                                          const mluOpTensorDescriptor_t boxes_desc, size_t* size);
 
+/* Order of the vertices of the intersection of two rotated boxes (mmcv diff_iou_rotated_2d and 3d).
+ *
+ *   A pair of boxes has 24 candidate vertices, relative to the mean of the valid ones: 0 to 7 are corners of the
+ *   boxes, 8 to 23 crossings of their sides. mask tells which are valid. A vertex p is before q, counter-clockwise
+ *   from the x axis, as follows; each operation is rounded to fp32, constants are doubles:
+ *     false                      if |p.x - q.x| < 1e-8 and |p.y - q.y| < 1e-8
+ *     true                       if p.y > 0 and q.y < 0
+ *     key(p) - key(q) > 1e-8     if p.y > 0 and q.y > 0
+ *     key(p) - key(q) < 1e-8     if p.y < 0 and q.y < 0
+ *     false                      otherwise, also if either y is 0
+ *     with key(v) = |v.x| v.x / (v.x^2 + v.y^2 + 1e-8)
+ *   pad = the lowest index of 8 to 23 whose mask is false; 0 if there is none. V = min(num_valid, 8).
+ *   If num_valid is less than 3, all 9 indices are pad. Otherwise:
+ *     idx[j], j < V: the search starts with the point (1, -1e-8). Valid candidates are visited in ascending order.
+ *       A candidate replaces the vertex found so far if it is before this vertex and, if j > 0, the vertex
+ *       idx[j - 1] is before the candidate. idx[j] is the last replacement, or 0 if there is none.
+ *     idx[V] is idx[0]; the following indices are pad.
+ *   If V is 8 and exactly four of the 16 pairs (idx[i], idx[k]) with i < 4 <= k < 8 are equal, the boxes are
+ *   equal: idx[4] is idx[0], and idx[5] to idx[8] are pad.
+ *
+ * | tensor    | shape         | dtype | layout |
+ * |-----------|---------------|-------|--------|
+ * | vertices  | [B, N, 24, 2] | FLOAT | any    |
+ * | mask      | [B, N, 24]    | BOOL  | any    |
+ * | num_valid | [B, N]        | INT32 | any    |
+ * | idx       | [B, N, 9]     | INT32 | any    |
+ *
+ * Units: all coordinates share one unit; the epsilons are in this unit.
+ * Outputs: the call writes every element of idx; the caller need not initialize them. Comparisons with NaN are
+ *   false. num_valid is not compared with mask; numbers above 8, with which mmcv's CUDA kernel writes past a row,
+ *   count as 8. If all crossings are valid, mmcv's pad is uninitialized. If B or N is 0, idx has no elements: data
+ *   may be null. MLU-OPS returns BAD_PARAM if B is 0 and N is not.
+ * Determinism: the result is exact: it is the order of mmcv's CUDA kernel without fused multiply-adds. This order
+ *   is wrong for vertices with y = 0, and for vertices that nearly coincide: the page of the operator lists boxes.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   ARCH_MISMATCH  the device of MLUOP_OMP_DEVICE is of the 200 series
+ *
+ * Definition: MLU-OPS design document diff_iou_rotated_sort_vertices_forward; mmcv diff_iou_rotated. */
+mluOpStatus_t MLUOP_WIN_API mluOpDiffIouRotatedSortVerticesForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t vertices_desc, const void* vertices,
+    const mluOpTensorDescriptor_t mask_desc, const void* mask, const mluOpTensorDescriptor_t num_valid_desc,
+    const void* num_valid, const mluOpTensorDescriptor_t idx_desc, void* idx);
+
+/* Prior boxes of a feature map (Paddle prior_box): the default boxes of SSD.
+ *
+ *   Each of the height x width pixels has P = m r boxes, or m (r + 1) with max_sizes. Their half widths and half
+ *   heights are, for each min size s, its max size t and each ratio a:
+ *     square:     (s / 2, s / 2)
+ *     max square: (sqrt(s t) / 2, sqrt(s t) / 2)
+ *     ratio:      (s sqrt(a) / 2, s / sqrt(a) / 2)
+ *   Order of the boxes of a min size:
+ *     min_max_aspect_ratios_order true:  square, max square if present, the ratios a with |a - 1| >= 1e-6
+ *     min_max_aspect_ratios_order false: all ratios, max square if present
+ *   With the center (cx, cy) = ((x + offset) step_w, (y + offset) step_h) and the half size (bw, bh) of box p:
+ *     output[y,x,p] = ((cx - bw) / im_width, (cy - bh) / im_height, (cx + bw) / im_width, (cy + bh) / im_height),
+ *                     limited to [0, 1] if clip
+ *     var[y,x,p]    = variances
+ *
+ * | tensor        | shape                 | dtype | layout |
+ * |---------------|-----------------------|-------|--------|
+ * | min_sizes     | [m]                   | FLOAT | any    |
+ * | aspect_ratios | [r]                   | FLOAT | any    |
+ * | variances     | [4]                   | FLOAT | any    |
+ * | max_sizes     | [m], or [0]: absent   | FLOAT | any    |
+ * | output        | [height, width, P, 4] | FLOAT | any    |
+ * | var           | as output             | FLOAT | any    |
+ *
+ * Units: sizes and steps in pixels of the image; output in fractions of the image. step_h comes before step_w.
+ * Outputs: the call writes every element; the caller need not initialize them. NaN propagates, also through clip.
+ *   Values of sizes and ratios are unchecked: a negative ratio gives NaN, an image size of 0 infinity or NaN. If
+ *   height or width is 0, data may be null.
+ *   Unlike Paddle's function, this one takes the ratios as they are: with 1 and, if wanted, with 1 / a.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. Half sizes
+ *   are computed in double and rounded once; other operations are rounded to fp32, in the order of the formula.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 8 bytes a box of a pixel.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  height or width is negative; step_h or step_w is not positive; m or r is 0;
+ *              min_max_aspect_ratios_order is true and not exactly one ratio is within 1e-6 of 1, unless output
+ *              has no elements: MLU-OPS then writes past output, or too little
+ *
+ * Definition: MLU-OPS design document prior_box; Paddle prior_box; arXiv:1512.02325. */
+mluOpStatus_t MLUOP_WIN_API mluOpPriorBox(mluOpHandle_t handle, const mluOpTensorDescriptor_t min_sizes_desc,
+                                          const void* min_sizes, const mluOpTensorDescriptor_t aspect_ratios_desc,
+                                          const void* aspect_ratios, const mluOpTensorDescriptor_t variances_desc,
+                                          const void* variances, const mluOpTensorDescriptor_t max_sizes_desc,
+                                          const void* max_sizes, const int height, const int width,
+                                          const int im_height, const int im_width, const float step_h,
+                                          const float step_w, const float offset, const bool clip,
+                                          const bool min_max_aspect_ratios_order,
+                                          const mluOpTensorDescriptor_t output_desc, void* output,
+                                          const mluOpTensorDescriptor_t var_desc, void* var);
+
+/* Boxes and scores of YOLOv3 from the output of its network (Paddle yolo_box).
+ *
+ *   x has 5 + class_num channels for each of S anchors: px, py, pw, ph, pc and the classes. With iou_aware, S
+ *   channels p_iou precede them. With sigma(v) = 1 / (1 + exp(-v)) and f = iou_aware_factor:
+ *     conf   = sigma(pc), or sigma(pc)^(1 - f) sigma(p_iou)^f with iou_aware, rounded to fp32
+ *     cx     = (column + sigma(px) scale - (scale - 1) / 2) img_width / W
+ *     cy     = (row + sigma(py) scale - (scale - 1) / 2) img_height / H
+ *     bw     = exp(pw) anchor_width img_width / (downsample_ratio W)
+ *     bh     = exp(ph) anchor_height img_height / (downsample_ratio H)
+ *     boxes  = cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2
+ *     scores = conf sigma(class)
+ *   With clip_bbox, the first two coordinates are at least 0, the last two at most img_width - 1, img_height - 1;
+ *   no other limit applies. A cell whose conf is less than conf_thresh has boxes and scores of 0.
+ *
+ * | tensor   | shape                           | dtype | layout |
+ * |----------|---------------------------------|-------|--------|
+ * | x        | [N, C, H, W]                    | FLOAT | any    |
+ * | img_size | [N, 2]: height, width           | INT32 | any    |
+ * | anchors  | [2 S]: width and height of each | INT32 | any    |
+ * | boxes    | [N, S, 4, H W]                  | FLOAT | any    |
+ * | scores   | [N, S, class_num, H W]          | FLOAT | any    |
+ *   C is S (5 + class_num), or S (6 + class_num) with iou_aware.
+ *
+ * Units: boxes and img_size in pixels of the image; anchors in pixels of the network's input, which has
+ *   downsample_ratio pixels a cell. Paddle's outputs are [N, S H W, 4] and [N, S H W, class_num].
+ * Outputs: the call writes every element; the caller need not initialize them. A cell whose conf is NaN is kept.
+ *   NaN propagates; with clip_bbox, a coordinate of NaN becomes 0 or the upper limit. downsample_ratio, scale and
+ *   image sizes are unchecked: a downsample_ratio of 0 gives infinity or NaN. If x has no elements, neither have
+ *   the outputs: data may be null.
+ * Determinism: boxes and conf are computed in double and rounded once; the relative error of scores is about
+ *   2^-21, and class probabilities below 2^-126 count as 0. The result is the same at every thread count and in
+ *   every run.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  class_num is less than 1; iou_aware is true and iou_aware_factor is not in [0, 1]; the number of
+ *              elements of anchors is 0 or odd
+ *
+ * Definition: MLU-OPS design document yolo_box; Paddle yolo_box; arXiv:1804.02767. */
+mluOpStatus_t MLUOP_WIN_API mluOpYoloBox(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc, const void* x,
+                                         const mluOpTensorDescriptor_t img_size_desc, const void* img_size,
+                                         const mluOpTensorDescriptor_t anchors_desc, const void* anchors,
+                                         const int class_num, const float conf_thresh, const int downsample_ratio,
+                                         const bool clip_bbox, const float scale, const bool iou_aware,
+                                         const float iou_aware_factor, const mluOpTensorDescriptor_t boxes_desc,
+                                         void* boxes, const mluOpTensorDescriptor_t scores_desc, void* scores);
+
 /* NMS of axis-aligned boxes (mmcv nms, torchvision nms): keeps the more confident of overlapping boxes. With boxes
  * of 7 numbers: NMS of 3-D boxes (mmcv nms3d).
  *
@@ -883,6 +1028,84 @@ mluOpStatus_t MLUOP_WIN_API mluOpNms(mluOpHandle_t handle, const mluOpNmsDescrip
 mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle, mluOpNmsDescriptor_t nms_desc,
                                                      const mluOpTensorDescriptor_t boxes_desc,
                                                      const mluOpTensorDescriptor_t confidence_desc, size_t* size);
+
+/* Proposals of a region proposal network (PaddlePaddle generate_proposals): decodes the anchors with the highest
+ * scores, and keeps the higher-scoring of overlapping boxes.
+ *
+ *   For each picture n, in fp32, each operation rounded in the order written, with o = 1 if pixel_offset, else 0:
+ *   1. The candidates are the pre_nms_top_n anchors with the highest scores; all of them if pre_nms_top_n is 0 or
+ *      less, or exceeds their number. Ties: the lower index (y W + x) A + a comes first. NaN sorts before all
+ *      numbers.
+ *   2. The box of an anchor (x1, y1, x2, y2) with the deltas d and the variances v, four numbers each, is
+ *        w  = x2 - x1 + o                c  = x1 + w / 2 + d[0] w v[0]
+ *        w' = exp(min(d[2] v[2], log(1000 / 16))) w
+ *        x1' = min(c - w' / 2, width - o)       x2' = min(c + w' / 2 - o, width - o), and 0 if less;
+ *      y1' and y2' likewise, with d[1], d[3], v[1], v[3] and the height. exp is computed in double and rounded.
+ *   3. A box is dropped unless w = x2' - x1' + o and h = y2' - y1' + o are at least max(min_size, 1) and, with
+ *      pixel_offset, x1' + w / 2 <= width and y1' + h / 2 <= height.
+ *   4. In descending order of scores, a box is kept unless its IoU with a box kept earlier is greater than
+ *      nms_thresh. With I as in mluOpNms and area = w h, IoU(A, B) = I / (area(A) + area(B) - I). The first
+ *      post_nms_top_n kept boxes are the rois of the picture. A picture without any has one roi (0, 0, 0, 0) with
+ *      score 0.
+ *   rpn_rois, rpn_roi_probs = the rois and their scores, picture after picture, without gaps
+ *   rpn_rois_num[n] = the number of rois of picture n; rpn_rois_batch_size[0] = their sum
+ *
+ * | tensor              | shape                          | dtype | layout |
+ * |---------------------|--------------------------------|-------|--------|
+ * | scores              | [N, H, W, A]                   | FLOAT | ARRAY  |
+ * | bbox_deltas         | [N, H, W, 4 A]                 | FLOAT | ARRAY  |
+ * | im_shape            | [N, 2]: height, width          | FLOAT | ARRAY  |
+ * | anchors             | [H, W, A, 4]: x1, y1, x2, y2   | FLOAT | ARRAY  |
+ * | variances           | [H, W, A, 4]                   | FLOAT | ARRAY  |
+ * | rpn_rois            | [N * post_nms_top_n, 4]        | FLOAT | ARRAY  |
+ * | rpn_roi_probs       | [N * post_nms_top_n, 1]        | FLOAT | ARRAY  |
+ * | rpn_rois_num        | [N]                            | INT32 | ARRAY  |
+ * | rpn_rois_batch_size | one number, without descriptor | INT32 |        |
+ *
+ * Units: anchors, im_shape and min_size are in pixels. pixel_offset: x2 and y2 are the last pixels of a box.
+ * Outputs: the call writes the rows of the rois, rpn_rois_num and rpn_rois_batch_size; the caller need not
+ *   initialize them. The other rows of rpn_rois and rpn_roi_probs are unchanged. Scores are copied bit for bit.
+ *   N or post_nms_top_n is 0: rpn_rois_num and rpn_rois_batch_size are 0; inputs and workspace may be null.
+ *   A box with a NaN coordinate is dropped; a NaN in im_shape drops all boxes of the picture. A min_size of NaN
+ *   counts as 1. If nms_thresh is NaN, no box is suppressed. Scores of -infinity take part.
+ *   MLU-OPS stops at scores of -FLT_MAX or less, and its kernels leave the roi of a picture without boxes
+ *   unwritten. eta is not used: MLU-OPS has no adaptive NMS either.
+ * Determinism: the result is exact: identical to the serial definition at every thread count and on every
+ *   instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 20 bytes an anchor of a picture,
+ *   and 37 a candidate of a picture.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      H, W or A is 0; post_nms_top_n is negative; nms_thresh is 0 or less; eta is less than 1;
+ *                  rpn_rois_batch_size is null; workspace_size is less than the query returns, or workspace is
+ *                  null although the size is not 0
+ *   NOT_SUPPORTED  H * W * A or N * post_nms_top_n is 2^31 or more: both are numbered in 32 bits
+ *
+ * Definition: MLU-OPS design document generate_proposals_v2; PaddlePaddle generate_proposals. */
+mluOpStatus_t MLUOP_WIN_API mluOpGenerateProposalsV2(
+    mluOpHandle_t handle, const int pre_nms_top_n, const int post_nms_top_n, const float nms_thresh,
+    const float min_size, const float eta, bool pixel_offset, const mluOpTensorDescriptor_t scores_desc,
+    const void* scores, const mluOpTensorDescriptor_t bbox_deltas_desc, const void* bbox_deltas,
+    const mluOpTensorDescriptor_t im_shape_desc, const void* im_shape, const mluOpTensorDescriptor_t anchors_desc,
+    const void* anchors, const mluOpTensorDescriptor_t variances_desc, const void* variances, void* workspace,
+    size_t workspace_size, const mluOpTensorDescriptor_t rpn_rois_desc, void* rpn_rois,
+    const mluOpTensorDescriptor_t rpn_roi_probs_desc, void* rpn_roi_probs,
+    const mluOpTensorDescriptor_t rpn_rois_num_desc, void* rpn_rois_num, void* rpn_rois_batch_size);
+
+/* Writes the bytes of workspace that mluOpGenerateProposalsV2 needs for scores_desc [N, H, W, A] and
+ * pre_nms_top_n; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null, scores_desc is not as the operator requires, or H, W or A is 0;
+ * NOT_SUPPORTED if H * W * A is 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetGenerateProposalsV2WorkspaceSize_v2(mluOpHandle_t handle,
+                                                                        const mluOpTensorDescriptor_t scores_desc,
+                                                                        const int32_t pre_nms_top_n, size_t* size);
+
+/* Deprecated: writes a size that suffices for every pre_nms_top_n. Returns as
+ * mluOpGetGenerateProposalsV2WorkspaceSize_v2. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetGenerateProposalsV2WorkspaceSize(mluOpHandle_t handle,
+                                                                     const mluOpTensorDescriptor_t scores_desc,
+                                                                     size_t* size);
 
 /* Points in boxes (OpenPCDet): the first box that contains each point.
  *
@@ -2940,6 +3163,251 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiCropBackward(mluOpHandle_t handle,
                                                  const void* grad_output, const mluOpTensorDescriptor_t grid_desc,
                                                  const void* grid, const mluOpTensorDescriptor_t grad_input_desc,
                                                  void* grad_input);
+
+/* Synchronized batch normalization, statistics: the mean and the inverse standard deviation of each channel of the
+ * batch of one process.
+ *
+ *   With M, the number of rows of x, i.e. the product of all dimensions but C:
+ *     mean[c]   = (1 / M) sum over rows of x[row,c]
+ *     invstd[c] = 1 / sqrt(var[c] + eps), var[c] = (1 / M) sum over rows of (x[row,c] - mean[c])^2
+ *
+ * | tensor | shape    | dtype                   | layout                 |
+ * |--------|----------|-------------------------|------------------------|
+ * | x      | [..., C] | FLOAT, HALF or BFLOAT16 | NHWC, NDHWC, NC or NLC |
+ * | mean   | [C]      | FLOAT                   | any                    |
+ * | invstd | [C]      | FLOAT                   | any                    |
+ *
+ * Units: mean is in the unit of x, invstd in its reciprocal; eps is added to a variance.
+ * Outputs: the call writes every element of mean and invstd; the caller need not initialize them. Both are 0 if x
+ *   has no elements. NaN in a channel makes both NaN; infinity makes mean infinite (NaN if both signs occur) and
+ *   invstd NaN. If var + eps is negative, invstd is NaN.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set. Sums are in double,
+ *   of x minus the channel's first element, so that a large mean does not cancel the variance: MLU-OPS's golden
+ *   code computes mean(x^2) - mean(x)^2 in fp32, which gives a variance of 0 for numbers around 1e4 with a
+ *   deviation of 1. The rows are divided into at most 64 chunks by M only.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace is needed: mluOpGetSyncBatchNormStatsWorkspaceSize writes 0. The handle keeps up to 1 KiB a
+ *   channel. mluOpSyncBatchNormStats, deprecated by MLU-OPS, where it writes nothing, is the same function without
+ *   workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  the layout of x is another one, or x has not the number of dimensions of its layout; workspace is
+ *              null although workspace_size is not 0, or an output overlaps it; the query's workspace_size is null
+ *
+ * Definition: MLU-OPS header, mluOpSyncBatchNormStats_v2; batch normalization, arXiv:1502.03167. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetSyncBatchNormStatsWorkspaceSize(mluOpHandle_t handle,
+                                                                    const mluOpTensorDescriptor_t x_desc,
+                                                                    size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormStats_v2(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc,
+                                                       const void* x, void* workspace, size_t workspace_size,
+                                                       const float eps, const mluOpTensorDescriptor_t mean_desc,
+                                                       void* mean, const mluOpTensorDescriptor_t invstd_desc,
+                                                       void* invstd);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormStats(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc,
+                                                    const void* x, const float eps,
+                                                    const mluOpTensorDescriptor_t mean_desc, void* mean,
+                                                    const mluOpTensorDescriptor_t invstd_desc, void* invstd);
+
+/* Synchronized batch normalization, statistics of all processes: combines what mluOpSyncBatchNormStats_v2 returned
+ * in W processes, and updates the moving statistics.
+ *
+ *   With c_w = count_all[w], N = sum of c_w, and v_w = 1 / invstd_all[w,c]^2 - eps:
+ *     mean[c]   = (1 / N) sum over w of c_w mean_all[w,c]
+ *     var       = (1 / N) sum over w of c_w (v_w + (mean_all[w,c] - mean[c])^2), at least 0
+ *     invstd[c] = 1 / sqrt(var + eps)
+ *     moving_mean[c] = momentum mean[c] + (1 - momentum) moving_mean[c]
+ *     moving_var[c]  = momentum var N / (N - 1) + (1 - momentum) moving_var[c]; var without the factor if N <= 1
+ *   Processes whose count is 0 are skipped, whatever their statistics are.
+ *
+ * | tensor      | shape  | dtype                   | layout |
+ * |-------------|--------|-------------------------|--------|
+ * | mean_all    | [W, C] | FLOAT                   | any    |
+ * | invstd_all  | [W, C] | FLOAT                   | any    |
+ * | moving_mean | [C]    | as count_all            | any    |
+ * | moving_var  | [C]    | as count_all            | any    |
+ * | count_all   | [W]    | FLOAT, HALF or BFLOAT16 | any    |
+ * | mean        | [C]    | FLOAT                   | any    |
+ * | invstd      | [C]    | FLOAT                   | any    |
+ *
+ * Units: a count is a number of rows. moving_mean and moving_var are optional: both absent (null, or of shape [0])
+ *   or both present.
+ * Outputs: the call writes every element of mean and invstd, and updates moving_mean and moving_var in place,
+ *   which the caller initializes. If N is 0, mean and invstd are 0, and the moving statistics are unchanged.
+ *   MLU-OPS's header calls moving_var the average of invstd; its code computes the formula above.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set: in double,
+ *   processes in order; each result is rounded to fp32, and moving statistics of 16 bits then to their type.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  one of moving_mean and moving_var is absent
+ *
+ * Definition: MLU-OPS header, mluOpSyncBatchNormGatherStatsWithCounts; PyTorch
+ *   batch_norm_gather_stats_with_counts. */
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormGatherStatsWithCounts(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t mean_all_desc, const void* mean_all,
+    const mluOpTensorDescriptor_t invstd_all_desc, const void* invstd_all,
+    const mluOpTensorDescriptor_t moving_mean_desc, void* moving_mean,
+    const mluOpTensorDescriptor_t moving_var_desc, void* moving_var, float momentum, float eps,
+    const mluOpTensorDescriptor_t count_all_desc, const void* count_all, const mluOpTensorDescriptor_t mean_desc,
+    void* mean, const mluOpTensorDescriptor_t invstd_desc, void* invstd);
+
+/* Synchronized batch normalization, output: normalizes each element with the statistics of all processes.
+ *
+ *   y[row,c] = ((x[row,c] - mean[c]) invstd[c]) filter[c] + bias[c], each operation rounded to fp32 in this order
+ *
+ * | tensor | shape    | dtype                   | layout                 |
+ * |--------|----------|-------------------------|------------------------|
+ * | x      | [..., C] | FLOAT, HALF or BFLOAT16 | NHWC, NDHWC, NC or NLC |
+ * | mean   | [C]      | FLOAT                   | any                    |
+ * | invstd | [C]      | FLOAT                   | any                    |
+ * | filter | [C]      | FLOAT                   | any                    |
+ * | bias   | [C]      | FLOAT                   | any                    |
+ * | y      | as x     | as x                    | as x                   |
+ *
+ * Units: as in mluOpSyncBatchNormStats_v2. filter and bias are optional: both absent (null, or of shape [0]),
+ *   which means ones and zeros, or both present.
+ * Outputs: the call writes every element of y; the caller need not initialize it. NaN and infinity propagate. If x
+ *   has no elements, data may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. HALF and BFLOAT16 are computed in fp32 and rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 16 bytes a channel.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  the layout of x is another one, or x has not the number of dimensions of its layout; one of filter
+ *              and bias is absent
+ *
+ * Definition: MLU-OPS header, mluOpSyncBatchNormElemt; batch normalization, arXiv:1502.03167. */
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormElemt(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc,
+                                                    const void* x, const mluOpTensorDescriptor_t mean_desc,
+                                                    const void* mean, const mluOpTensorDescriptor_t invstd_desc,
+                                                    const void* invstd, const mluOpTensorDescriptor_t filter_desc,
+                                                    const void* filter, const mluOpTensorDescriptor_t bias_desc,
+                                                    const void* bias, const mluOpTensorDescriptor_t y_desc,
+                                                    void* y);
+
+/* Synchronized batch normalization, sums of the gradient in one process.
+ *
+ *   sum_dy[c]     = sum over rows of dz[row,c]
+ *   sum_dy_xmu[c] = sum over rows of (x[row,c] - mean[c]) dz[row,c]
+ *   dfilter[c]    = sum_dy_xmu[c] invstd[c]
+ *   dbias[c]      = sum_dy[c]
+ *
+ * | tensor     | shape    | dtype                   | layout                 | written if        |
+ * |------------|----------|-------------------------|------------------------|-------------------|
+ * | dz         | as x     | as x                    | as x                   |                   |
+ * | x          | [..., C] | FLOAT, HALF or BFLOAT16 | NHWC, NDHWC, NC or NLC |                   |
+ * | mean       | [C]      | FLOAT                   | any                    |                   |
+ * | invstd     | [C]      | FLOAT                   | any                    |                   |
+ * | dfilter    | [C]      | FLOAT                   | any                    | needs_input_grad1 |
+ * | dbias      | [C]      | FLOAT                   | any                    | needs_input_grad2 |
+ * | sum_dy     | [C]      | FLOAT                   | any                    | needs_input_grad0 |
+ * | sum_dy_xmu | [C]      | FLOAT                   | any                    | needs_input_grad0 |
+ *
+ * Units: as in mluOpSyncBatchNormStats_v2.
+ * Outputs: the call writes every element of the outputs whose flag is true; the caller need not initialize them.
+ *   The others are not checked and may be null. If x has no elements, the outputs are 0, and the data of inputs
+ *   may be null. NaN and infinity propagate through the sums of their channel.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set: sums in double,
+ *   rounded once, with the rows in at most 64 chunks that depend on their number only.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace is needed: mluOpGetSyncBatchNormBackwardReduceWorkspaceSize writes 0. The handle keeps up
+ *   to 1 KiB a channel. mluOpSyncBatchNormBackwardReduce, which MLU-OPS declares without defining it, is the same
+ *   function without workspace. Deprecated: mluOpSyncBatchnormBackwardReduce_v2 and
+ *   mluOpGetSyncBatchnormBackwardReduceWorkspaceSize are other names of the same functions;
+ *   mluOpSyncBatchnormBackwardReduce returns NOT_SUPPORTED, as in MLU-OPS.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  the layout of x is another one, or x has not the number of dimensions of its layout; workspace is
+ *              null although workspace_size is not 0, or an output overlaps it; the query's workspace_size is null
+ *
+ * Definition: MLU-OPS header, mluOpSyncBatchNormBackwardReduce_v2; PyTorch batch_norm_backward_reduce. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetSyncBatchNormBackwardReduceWorkspaceSize(mluOpHandle_t handle,
+                                                                             const mluOpTensorDescriptor_t x_desc,
+                                                                             size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpGetSyncBatchnormBackwardReduceWorkspaceSize(mluOpHandle_t handle,
+                                                                             const mluOpTensorDescriptor_t x_desc,
+                                                                             size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormBackwardReduce_v2(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t dz_desc, const void* dz,
+    const mluOpTensorDescriptor_t x_desc, const void* x, const mluOpTensorDescriptor_t mean_desc, const void* mean,
+    const mluOpTensorDescriptor_t invstd_desc, const void* invstd, void* workspace, size_t workspace_size,
+    const mluOpTensorDescriptor_t dfilter_desc, void* dfilter, const mluOpTensorDescriptor_t dbias_desc,
+    void* dbias, const mluOpTensorDescriptor_t sum_dy_desc, void* sum_dy,
+    const mluOpTensorDescriptor_t sum_dy_xmu_desc, void* sum_dy_xmu, const bool needs_input_grad0,
+    const bool needs_input_grad1, const bool needs_input_grad2);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchnormBackwardReduce_v2(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t dz_desc, const void* dz,
+    const mluOpTensorDescriptor_t x_desc, const void* x, const mluOpTensorDescriptor_t mean_desc, const void* mean,
+    const mluOpTensorDescriptor_t invstd_desc, const void* invstd, void* workspace, size_t workspace_size,
+    const mluOpTensorDescriptor_t dfilter_desc, void* dfilter, const mluOpTensorDescriptor_t dbias_desc,
+    void* dbias, const mluOpTensorDescriptor_t sum_dy_desc, void* sum_dy,
+    const mluOpTensorDescriptor_t sum_dy_xmu_desc, void* sum_dy_xmu, const bool needs_input_grad0,
+    const bool needs_input_grad1, const bool needs_input_grad2);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormBackwardReduce(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t dz_desc, const void* dz,
+    const mluOpTensorDescriptor_t x_desc, const void* x, const mluOpTensorDescriptor_t mean_desc, const void* mean,
+    const mluOpTensorDescriptor_t invstd_desc, const void* invstd, const mluOpTensorDescriptor_t dfilter_desc,
+    void* dfilter, const mluOpTensorDescriptor_t dbias_desc, void* dbias,
+    const mluOpTensorDescriptor_t sum_dy_desc, void* sum_dy, const mluOpTensorDescriptor_t sum_dy_xmu_desc,
+    void* sum_dy_xmu, const bool needs_input_grad0, const bool needs_input_grad1, const bool needs_input_grad2);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchnormBackwardReduce(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t dz_desc, const void* dz,
+    const mluOpTensorDescriptor_t x_desc, const void* x, const mluOpTensorDescriptor_t mean_desc, const void* mean,
+    const mluOpTensorDescriptor_t invstd_desc, const void* invstd, const mluOpTensorDescriptor_t dfilter_desc,
+    void* dfilter, const mluOpTensorDescriptor_t dbias_desc, void* dbias,
+    const mluOpTensorDescriptor_t sum_dy_desc, void* sum_dy, const mluOpTensorDescriptor_t sum_dy_xmu_desc,
+    void* sum_dy_xmu, const bool needs_input_grad0, const bool needs_input_grad1, const bool needs_input_grad2);
+
+/* Synchronized batch normalization, gradient of the input, from the sums of all processes.
+ *
+ *   diff_x[row,c] = ((diff_y[row,c] - u) - (x[row,c] - mean[c]) k) s, each operation rounded to fp32, with,
+ *   computed in double and rounded to fp32,
+ *     u = mean_dy[c], k = invstd[c]^2 mean_dy_xmu[c], s = invstd[c] filter[c]
+ *   mluOpSyncBatchNormBackwardElemt takes the means; mluOpSyncBatchNormBackwardElemtV2 takes the sums, which it
+ *   divides by the sum of all counts: mean_dy = sum_dy / sum of count, mean_dy_xmu = sum_dy_xmu / sum of count.
+ *
+ * | tensor                | shape    | dtype                   | layout                 |
+ * |-----------------------|----------|-------------------------|------------------------|
+ * | diff_y                | as x     | as x                    | as x                   |
+ * | x                     | [..., C] | FLOAT, HALF or BFLOAT16 | NHWC, NDHWC, NC or NLC |
+ * | mean, invstd          | [C]      | FLOAT                   | any                    |
+ * | filter                | [C]      | FLOAT                   | any                    |
+ * | mean_dy, mean_dy_xmu  | [C]      | FLOAT                   | any                    |
+ * | sum_dy, sum_dy_xmu    | [C]      | FLOAT                   | any                    |
+ * | count                 | [W]      | INT32                   | any                    |
+ * | diff_x                | as x     | as x                    | as x                   |
+ *
+ * Units: a count is a number of rows. filter is optional: absent (null, or of shape [0]), it means ones.
+ * Outputs: the call writes every element of diff_x; the caller need not initialize it. NaN and infinity propagate.
+ *   If the sum of counts is 0, the means are NaN or infinite. If x has no elements, data may be null. MLU-OPS's
+ *   golden code adds as many counts as x has batch items; this function adds all. The example in MLU-OPS's header
+ *   (-8960) does not follow from the formula, which gives 2140.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. HALF and BFLOAT16 are computed in fp32 and rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 16 bytes a channel.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  the layout of x is another one, or x has not the number of dimensions of its layout
+ *
+ * Definition: MLU-OPS header, mluOpSyncBatchNormBackwardElemt; PyTorch batch_norm_backward_elemt. */
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormBackwardElemt(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t diff_y_desc, const void* diff_y,
+    const mluOpTensorDescriptor_t x_desc, const void* x, const mluOpTensorDescriptor_t mean_desc, const void* mean,
+    const mluOpTensorDescriptor_t invstd_desc, const void* invstd, const mluOpTensorDescriptor_t filter_desc,
+    const void* filter, const mluOpTensorDescriptor_t mean_dy_desc, const void* mean_dy,
+    const mluOpTensorDescriptor_t mean_dy_xmu_desc, const void* mean_dy_xmu,
+    const mluOpTensorDescriptor_t diff_x_desc, void* diff_x);
+mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormBackwardElemtV2(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t diff_y_desc, const void* diff_y,
+    const mluOpTensorDescriptor_t x_desc, const void* x, const mluOpTensorDescriptor_t mean_desc, const void* mean,
+    const mluOpTensorDescriptor_t invstd_desc, const void* invstd, const mluOpTensorDescriptor_t filter_desc,
+    const void* filter, const mluOpTensorDescriptor_t sum_dy_desc, const void* sum_dy,
+    const mluOpTensorDescriptor_t sum_dy_xmu_desc, const void* sum_dy_xmu,
+    const mluOpTensorDescriptor_t count_desc, const void* count, const mluOpTensorDescriptor_t diff_x_desc,
+    void* diff_x);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -27,6 +27,10 @@ void MLUOP_WIN_API mluOpOmpGetVersion(int* major, int* minor, int* patch);
  * limited by MLUOP_OMP_SIMD. The text is static and must not be freed. */
 const char* MLUOP_WIN_API mluOpOmpGetInstructionSet(void);
 
+/* Returns the compiler that compiled the library, such as "GCC 12.2" or "clang 19.1.7", as mmcv's
+ * get_compiler_version does. The text is static and must not be freed. */
+const char* MLUOP_WIN_API mluOpOmpGetCompiler(void);
+
 /* ---------------------------------------------------------------------------------------------------
  * Algorithm
  * ------------------------------------------------------------------------------------------------ */
@@ -534,6 +538,102 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInPolygons(mluOpHandle_t handle,
                                                      const mluOpTensorDescriptor_t polygons_desc,
                                                      const void* polygons,
                                                      const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Contour expansion (mmcv contour_expand, PSENet): labels the pixels of a mask with the text kernel that reaches
+ * them first, breadth first.
+ *
+ *   A label from 1 to kernel_num is a kernel if at least min_kernel_area pixels have it. All pixels of kernels
+ *   are put into a queue in row order. The first pixel of the queue is removed: each of its neighbors up, down,
+ *   left and right, in this order, that has no label and whose kernel_mask[0] is not 0 gets its label and is
+ *   appended to the queue. This repeats until the queue is empty.
+ *   output[h,w] = the label of the pixel; 0 without one
+ *   Only the first mask is read, as in mmcv: PSENet expands into the masks K - 2 to 0, one after the other, but
+ *   mmcv's code reads mask 0 in each round. With K below 2, nothing is expanded.
+ *
+ * | tensor                | shape     | dtype | layout |
+ * |-----------------------|-----------|-------|--------|
+ * | kernel_mask           | [K, H, W] | UINT8 | any    |
+ * | internal_kernel_label | [H, W]    | INT32 | any    |
+ * | output                | [H, W]    | INT32 | any    |
+ *
+ * Units: areas are numbers of pixels.
+ * Outputs: the call writes every element; the caller need not initialize them. Ties: of kernels at equal
+ *   distances, the one whose pixel comes first in the queue. Kernels keep pixels outside the mask. The pixels of
+ *   a label that is too small count as pixels without label. If H or W is 0, data may be null.
+ * Determinism: the result is exact: identical to mmcv's CPU code.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. The order of the queue decides, so one thread
+ *   expands; several check the labels.
+ * Memory: no workspace. The handle keeps about 12 bytes a pixel and 4 bytes a label.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      kernel_num is negative; an element of internal_kernel_label is negative or greater than
+ *                  kernel_num (mmcv then writes outside its memory)
+ *   NOT_SUPPORTED  kernel_num is greater than 2^24; (H + 2) (W + 2) is 2^31 or more
+ *
+ * Definition: mmcv contour_expand; PSENet, arXiv:1806.02559. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpContourExpand(mluOpHandle_t handle, const int min_kernel_area,
+                                                  const int kernel_num,
+                                                  const mluOpTensorDescriptor_t kernel_mask_desc,
+                                                  const void* kernel_mask,
+                                                  const mluOpTensorDescriptor_t internal_kernel_label_desc,
+                                                  const void* internal_kernel_label,
+                                                  const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Pixel grouping (mmcv pixel_group, Pixel Aggregation Network): extends text kernels over the pixels of a mask
+ * whose embedding is near the mean of the kernel, breadth first, and averages the scores of each region.
+ *
+ *   mean[l,c] = the mean of embedding[h,w,c] over the pixels whose kernel_label is l, for l > 0: the sum in row
+ *     order divided by their number, in fp32
+ *   d(l,h,w) = sum over c of (mean[l,c] - embedding[h,w,c])^2. The difference is rounded to fp32, each sum is
+ *     computed in double and rounded to fp32; the sum ends early if it is at least distance_threshold^2, rounded
+ *     to fp32.
+ *   A pixel with kernel_label l > 0 has label l. Those whose kernel_contour is not 0 are put into a queue in row
+ *   order. The first pixel of the queue is removed: each of its neighbors left, right, up and down, in this order,
+ *   that has no label, whose mask is not 0 and for which d(l,h,w) is less than distance_threshold^2 gets its label
+ *   l and is appended to the queue. This repeats until the queue is empty.
+ *   text_label[h,w] = the label of the pixel; 0 without one
+ *   region_pixels[l] = the number of pixels whose text_label is l; 0 for l = 0
+ *   region_score[l] = the mean of their scores: the sum in row order divided by their number, in fp32; 0 without
+ *     pixels
+ *
+ * | tensor         | shape     | dtype | layout |
+ * |----------------|-----------|-------|--------|
+ * | score          | [H, W]    | FLOAT | any    |
+ * | mask           | [H, W]    | BOOL  | any    |
+ * | embedding      | [H, W, C] | FLOAT | any    |
+ * | kernel_label   | [H, W]    | INT32 | any    |
+ * | kernel_contour | [H, W]    | UINT8 | any    |
+ * | region_score   | [R]       | FLOAT | any    |
+ * | region_pixels  | [R]       | INT32 | any    |
+ * | text_label     | [H, W]    | INT32 | any    |
+ *
+ * Units: distance_threshold is in the unit of embedding.
+ * Outputs: the call writes every element; the caller need not initialize them. mmcv's function returns for each
+ *   label a list of region_score, region_pixels, and x and y of each pixel in row order; R is its
+ *   kernel_region_num, which counts label 0. Labels of 0 and less are background; its pixels may be labeled.
+ *   Ties: of kernels at equal distances, the one whose pixel comes first in the queue. A distance of NaN counts
+ *   as less than the threshold, as does every distance if the threshold is NaN. If C is 0, no pixel is added to a
+ *   kernel. If H or W is 0, region_score and region_pixels are 0 and the data of inputs may be null.
+ * Determinism: the result is exact: identical to mmcv's CPU code. Divisors are sums of ones in fp32, so they end
+ *   at 2^24.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. The order of the queue decides, so one thread
+ *   groups; several check the labels.
+ * Memory: no workspace. The handle keeps about 12 bytes a pixel, 4 bytes a label, and the means.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      a positive element of kernel_label is R or more (mmcv then writes outside its memory)
+ *   NOT_SUPPORTED  (H + 2) (W + 2) is 2^31 or more
+ *
+ * Definition: mmcv pixel_group; PAN, arXiv:1908.05900. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpOmpPixelGroup(mluOpHandle_t handle, const float distance_threshold, const mluOpTensorDescriptor_t score_desc,
+                   const void* score, const mluOpTensorDescriptor_t mask_desc, const void* mask,
+                   const mluOpTensorDescriptor_t embedding_desc, const void* embedding,
+                   const mluOpTensorDescriptor_t kernel_label_desc, const void* kernel_label,
+                   const mluOpTensorDescriptor_t kernel_contour_desc, const void* kernel_contour,
+                   const mluOpTensorDescriptor_t region_score_desc, void* region_score,
+                   const mluOpTensorDescriptor_t region_pixels_desc, void* region_pixels,
+                   const mluOpTensorDescriptor_t text_label_desc, void* text_label);
 
 /* NMS of quadrilaterals (mmcv nms_quadri): keeps the higher-scoring of overlapping boxes.
  *
@@ -1654,6 +1754,163 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBezierAlignBackward(
     const float spatial_scale, const int sampling_ratio, const bool aligned,
     const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
+/* Softmax focal loss, forward (mmcv softmax_focal_loss): the loss of each row. Its gradient is
+ * mluOpOmpSoftmaxFocalLossBackward.
+ *
+ *   t = target[n]; w = weight[t], or 1 without weights
+ *   p = softmax[n,t]; a value outside [0, 1] counts as the nearer bound
+ *   output[n] = -w alpha (1 - p)^gamma log max(p, 2^-126)   if t >= 0
+ *   output[n] = 0                                           if t = -1
+ *
+ * | tensor  | shape  | dtype                   | layout |
+ * |---------|--------|-------------------------|--------|
+ * | softmax | [N, C] | FLOAT, HALF or BFLOAT16 | any    |
+ * | target  | [N]    | INT32                   | any    |
+ * | weight  | [C]    | as softmax              | any    |
+ * | output  | [N]    | as softmax              | any    |
+ *
+ * Optional: weight_desc and weight are null, or weight_desc has the shape [0], if there are no weights.
+ * Units: softmax is probabilities, not logits. mmcv takes gamma before alpha, and an int64 target. alpha
+ *   multiplies the losses of all classes; no class is background. The target -1 marks a row without loss.
+ * Outputs: the call writes every element; the caller need not initialize output. If N is 0, the data may be null.
+ *   The call reads softmax only at the targets. NaN propagates from there, from weight and from alpha. 0^0 is 1.
+ *   Where (1 - p)^gamma is below 2^-252, unless gamma is 2, the result is 0 for finite alpha and weight.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set. log and powers are
+ *   polynomials in fp32, as in mluOpFocalLossSigmoidForward; HALF and BFLOAT16 are computed in fp32 and rounded
+ *   once, to nearest even. With l = -log max(p, 2^-126) and r = (1 - p)^(gamma / 2), products are
+ *   (((w alpha) l) r) r.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  gamma is not in [0, 10000]; an element of target is not in [-1, C - 1]: the message names the
+ *              first, and nothing is written. mmcv's CUDA kernel then reads other memory.
+ *
+ * Definition: mmcv softmax_focal_loss; arXiv:1708.02002. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpOmpSoftmaxFocalLossForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t softmax_desc,
+                                const void* softmax, const mluOpTensorDescriptor_t target_desc, const void* target,
+                                const mluOpTensorDescriptor_t weight_desc, const void* weight, const float alpha,
+                                const float gamma, const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Softmax focal loss, backward (mmcv softmax_focal_loss): the gradient of each loss of
+ * mluOpOmpSoftmaxFocalLossForward with respect to the logits, the input of the softmax.
+ *
+ *   With t, p and w as there:
+ *   buff[n] = w alpha (gamma (1 - p)^(gamma - 1) p log max(p, 2^-126) - (1 - p)^gamma)   if t >= 0
+ *   buff[n] = 0                                                                         if t = -1
+ *   grad_input[n,c] = buff[n] ([c = t] - softmax[n,c])   if t >= 0, with buff[n] before it is rounded
+ *   grad_input[n,c] = 0                                  if t = -1
+ *   For p = 1, buff[n] is the limit: -w alpha if gamma is 0, otherwise 0.
+ *
+ * | tensor     | shape  | dtype                   | layout |
+ * |------------|--------|-------------------------|--------|
+ * | softmax    | [N, C] | FLOAT, HALF or BFLOAT16 | any    |
+ * | target     | [N]    | INT32                   | any    |
+ * | weight     | [C]    | as softmax              | any    |
+ * | buff       | [N]    | as softmax              | any    |
+ * | grad_input | [N, C] | as softmax              | any    |
+ *
+ * Optional: weight_desc and weight are null, or weight_desc has the shape [0], if there are no weights.
+ * Units: as mluOpOmpSoftmaxFocalLossForward. The caller multiplies the rows of grad_input by the gradients of the
+ *   losses.
+ * Outputs: the call writes every element; the caller need not initialize buff and grad_input. If N is 0, the data
+ *   may be null. NaN propagates: from softmax[n,t], weight and alpha to the row, from other classes to their
+ *   elements. For p = 1, mmcv's CUDA kernel yields NaN if gamma is below 1.
+ * Determinism: as mluOpOmpSoftmaxFocalLossForward; l is (gamma p) (log p / (1 - p)) - 1, with the quotient -1 if p
+ *   is 1.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  as mluOpOmpSoftmaxFocalLossForward
+ *
+ * Definition: mmcv softmax_focal_loss; arXiv:1708.02002. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSoftmaxFocalLossBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t softmax_desc, const void* softmax,
+    const mluOpTensorDescriptor_t target_desc, const void* target, const mluOpTensorDescriptor_t weight_desc,
+    const void* weight, const float alpha, const float gamma, const mluOpTensorDescriptor_t buff_desc, void* buff,
+    const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
+
+/* Chamfer distance, forward (mmcv chamfer_distance): for each point of two sets in a plane, the nearest point of
+ * the other set.
+ *
+ *   d(n,m) = (x1 - x2)^2 + (y1 - y2)^2 for the point n of xyz1 and the point m of xyz2 of a batch
+ *   dist1[b,n] = the least d(n,m) over m, a squared distance; idx1[b,n] = its m
+ *   dist2[b,m] = the least d(n,m) over n;                     idx2[b,m] = its n
+ *   Ties: the lower index.
+ *
+ * | tensor       | shape          | dtype                   | layout |
+ * |--------------|----------------|-------------------------|--------|
+ * | xyz1         | [B, N, 2]      | FLOAT, HALF or BFLOAT16 | any    |
+ * | xyz2         | [B, M, 2]      | as xyz1                 | any    |
+ * | dist1, dist2 | [B, N], [B, M] | as xyz1                 | any    |
+ * | idx1, idx2   | [B, N], [B, M] | INT32                   | any    |
+ *
+ * Units: coordinates are x, y; distances are in the square of their unit.
+ * Outputs: the call writes every element; the caller need not initialize them. A NaN distance is greater than all
+ *   numbers: only if all distances of a point are NaN, its distance is NaN and its index 0. Points whose squared
+ *   distance overflows fp32 have an infinite distance. If one set is empty, the distances and indices of the other
+ *   set are 0. If B is 0, or N and M are 0, the outputs are empty: all data may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. Each difference, square and sum is rounded to fp32, to nearest even; half and bfloat16 distances are
+ *   rounded once more. mmcv's kernel returns 1e10 and index 0 if all distances are 1e10 or more, and computes half
+ *   in half.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 20 bytes a point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  N or M is 2^31 or more: points are numbered by int32
+ *
+ * Definition: mmcv chamfer_distance; Oriented RepPoints, arXiv:2105.11111. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpChamferDistanceForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t xyz1_desc, const void* xyz1,
+    const mluOpTensorDescriptor_t xyz2_desc, const void* xyz2, const mluOpTensorDescriptor_t dist1_desc,
+    void* dist1, const mluOpTensorDescriptor_t dist2_desc, void* dist2, const mluOpTensorDescriptor_t idx1_desc,
+    void* idx1, const mluOpTensorDescriptor_t idx2_desc, void* idx2);
+
+/* Chamfer distance, backward: the gradients of mluOpOmpChamferDistanceForward.
+ *
+ *   term(n,m,g) = 2 g (xyz1[b,n] - xyz2[b,m])
+ *   grad_xyz1[b,n] = term(n, idx1[b,n], grad_dist1[b,n]) + the sum of term(n, m, grad_dist2[b,m]) over all m with
+ *                    idx2[b,m] = n
+ *   grad_xyz2[b,m] = -term(idx2[b,m], m, grad_dist2[b,m]) - the sum of term(n, m, grad_dist1[b,n]) over all n with
+ *                    idx1[b,n] = m
+ *
+ * | tensor                 | shape                | dtype                   | layout |
+ * |------------------------|----------------------|-------------------------|--------|
+ * | xyz1                   | [B, N, 2]            | FLOAT, HALF or BFLOAT16 | any    |
+ * | xyz2                   | [B, M, 2]            | as xyz1                 | any    |
+ * | idx1, idx2             | [B, N], [B, M]       | INT32                   | any    |
+ * | grad_dist1, grad_dist2 | [B, N], [B, M]       | as xyz1                 | any    |
+ * | grad_xyz1, grad_xyz2   | [B, N, 2], [B, M, 2] | as xyz1                 | any    |
+ *
+ * Units: as mluOpOmpChamferDistanceForward. idx1 is from 0 to M - 1, idx2 from 0 to N - 1; they need not be the
+ *   nearest points.
+ * Outputs: the call writes every element; the caller need not initialize them. mmcv's kernel adds to the
+ *   gradients, which mmcv sets to 0. NaN and infinity propagate through the products. If one set is empty, the
+ *   gradient of the other set is 0, and the values of its indices are not used. If B is 0, or N and M are 0, the
+ *   outputs are empty: all data may be null.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
+ *   computed in double, first the term of the point's own distance, then the others by ascending index, and
+ *   rounded once. mmcv's kernel adds in any order, with atomics.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 8 bytes a point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      an index is outside its range
+ *   NOT_SUPPORTED  N or M is 2^31 or more: points are numbered by int32
+ *
+ * Definition: mmcv chamfer_distance. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpChamferDistanceBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t xyz1_desc, const void* xyz1,
+    const mluOpTensorDescriptor_t xyz2_desc, const void* xyz2, const mluOpTensorDescriptor_t idx1_desc,
+    const void* idx1, const mluOpTensorDescriptor_t idx2_desc, const void* idx2,
+    const mluOpTensorDescriptor_t grad_dist1_desc, const void* grad_dist1,
+    const mluOpTensorDescriptor_t grad_dist2_desc, const void* grad_dist2,
+    const mluOpTensorDescriptor_t grad_xyz1_desc, void* grad_xyz1, const mluOpTensorDescriptor_t grad_xyz2_desc,
+    void* grad_xyz2);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 for the center m and the point n of a batch
@@ -1703,6 +1960,78 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetKnnWorkspaceSize(mluOpHandle_t handle, co
                                                         const mluOpTensorDescriptor_t xyz_desc,
                                                         const mluOpTensorDescriptor_t new_xyz_desc,
                                                         size_t* workspace_size);
+
+/* Synchronized batch normalization of mmcv: the five functions with which mmcv's SyncBatchNorm normalizes a batch
+ * that several processes share. Between them, PyTorch's all_reduce adds the results of the processes.
+ *
+ *   An image tensor is [N, C, S], channels first, or [M, C], rows of channels (channels last); terms T = N S or M.
+ *   All image tensors of a call have the same shape. All other tensors are per channel.
+ *
+ *   mluOpOmpSyncBnForwardMean     mean[c] = (1 / T) sum of input[.,c]
+ *   mluOpOmpSyncBnForwardVar      var[c] = (1 / T) sum of (input[.,c] - mean[c])^2, with the mean of all processes
+ *   mluOpOmpSyncBnForwardOutput   std[c] = sqrt(var[c] + eps), norm = (input - mean[c]) (1 / std[c])
+ *                                 output = norm weight[c] + bias[c]
+ *                                 running_mean[c] = momentum mean[c] + (1 - momentum) running_mean[c]
+ *                                 running_var[c] = momentum v + (1 - momentum) running_var[c] with
+ *                                 v = var[c] n / (n - 1), n = T group_size; v = var[c] if n <= 1
+ *   mluOpOmpSyncBnBackwardParam   grad_weight[c] = sum of grad_output[.,c] norm[.,c]
+ *                                 grad_bias[c] = sum of grad_output[.,c]
+ *   mluOpOmpSyncBnBackwardData    grad_input = ((grad_output - grad_bias[c] / T) - norm grad_weight[c] / T)
+ *                                              (weight[c] / std[c])
+ *
+ * | tensor                                | shape               | dtype                   | layout |
+ * |---------------------------------------|---------------------|-------------------------|--------|
+ * | input, output                         | [N, C, S] or [M, C] | FLOAT, HALF or BFLOAT16 | any    |
+ * | grad_output, grad_input               | [N, C, S] or [M, C] | FLOAT, HALF or BFLOAT16 | any    |
+ * | norm                                  | as input            | FLOAT                   | any    |
+ * | mean, var, std, weight, bias          | [C]                 | FLOAT                   | any    |
+ * | running_mean, running_var             | [C]                 | FLOAT                   | any    |
+ * | grad_weight, grad_bias                | [C]                 | FLOAT                   | any    |
+ *
+ * Units: group_size is the number of processes. weight, bias, running_mean and running_var are optional, each by
+ *   itself: absent (null, or of shape [0]), weight means ones and bias zeros.
+ * Outputs: a call writes every element of its outputs, and updates running_mean and running_var in place, which
+ *   the caller initializes. Without terms, mean, var, grad_weight and grad_bias are 0, and the inputs per channel
+ *   of mluOpOmpSyncBnForwardVar and mluOpOmpSyncBnBackwardData may be null; mluOpOmpSyncBnForwardOutput then still
+ *   writes std and updates the running statistics. NaN and infinity propagate. mmcv computes n in int, which
+ *   overflows; this function does not.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set. Sums are in double
+ *   and rounded once to fp32; the terms are divided into chunks that depend on the shape only. In output, norm and
+ *   grad_input, each operation is rounded to fp32; 1 / std, grad_weight / T, grad_bias / T and weight / std are
+ *   computed in double and rounded to fp32; HALF and BFLOAT16 are rounded once at the end.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps up to 1 KiB a channel.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  input or grad_output has neither 2 nor 3 dimensions; group_size is less than 1
+ *
+ * Definition: mmcv sync_bn_forward_mean, sync_bn_forward_var, sync_bn_forward_output, sync_bn_backward_param and
+ * sync_bn_backward_data; batch normalization, arXiv:1502.03167. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSyncBnForwardMean(mluOpHandle_t handle,
+                                                      const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                      const mluOpTensorDescriptor_t mean_desc, void* mean);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSyncBnForwardVar(mluOpHandle_t handle,
+                                                     const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                     const mluOpTensorDescriptor_t mean_desc, const void* mean,
+                                                     const mluOpTensorDescriptor_t var_desc, void* var);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSyncBnForwardOutput(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void* input,
+    const mluOpTensorDescriptor_t mean_desc, const void* mean, const mluOpTensorDescriptor_t var_desc,
+    const void* var, const mluOpTensorDescriptor_t weight_desc, const void* weight,
+    const mluOpTensorDescriptor_t bias_desc, const void* bias, const mluOpTensorDescriptor_t running_mean_desc,
+    void* running_mean, const mluOpTensorDescriptor_t running_var_desc, void* running_var, const float eps,
+    const float momentum, const int group_size, const mluOpTensorDescriptor_t norm_desc, void* norm,
+    const mluOpTensorDescriptor_t std_desc, void* std, const mluOpTensorDescriptor_t output_desc, void* output);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSyncBnBackwardParam(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t norm_desc, const void* norm, const mluOpTensorDescriptor_t grad_weight_desc,
+    void* grad_weight, const mluOpTensorDescriptor_t grad_bias_desc, void* grad_bias);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSyncBnBackwardData(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t weight_desc, const void* weight, const mluOpTensorDescriptor_t grad_weight_desc,
+    const void* grad_weight, const mluOpTensorDescriptor_t grad_bias_desc, const void* grad_bias,
+    const mluOpTensorDescriptor_t norm_desc, const void* norm, const mluOpTensorDescriptor_t std_desc,
+    const void* std, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

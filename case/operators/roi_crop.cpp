@@ -21,7 +21,8 @@ void for_each_tap(const Operand& image, const Operand& grid, const Visit& visit)
     };
     for (int64_t point = 0; point < n * points; ++point) {
       const float y = position(2 * point, H), x = position(2 * point + 1, W);
-      if (!std::isfinite(y) || !std::isfinite(x)) continue;
+      // A point at the distance of a pixel has none: not even one with a weight of 0.
+      if (!(y > -1 && y < static_cast<float>(H) && x > -1 && x < static_cast<float>(W))) continue;
       for (const int down : {0, 1}) {
         for (const int right : {0, 1}) {
           const double row = std::floor(double{y}) + down, column = std::floor(double{x}) + right;

@@ -3,9 +3,9 @@
 The functions of this module take and return NumPy arrays, which must be contiguous; those on
 layouts of filters take tensors, too.
 `mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv`,
-`mluop_omp.pcdet`, `mluop_omp.pointnet2`, `mluop_omp.bevdepth`, `mluop_omp.bevdet` and
-`mluop_omp.bevfusion` to these libraries. An argument that an operator refuses raises `MluOpError`;
-no element type is converted to a narrower one.
+`mluop_omp.pcdet`, `mluop_omp.pointnet2`, `mluop_omp.pointops`, `mluop_omp.deformable_detr`,
+`mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion` to these libraries. An argument
+that an operator refuses raises `MluOpError`; no element type is converted to a narrower one.
 
 The package ml_dtypes provides arrays of bfloat16. float64 is for tests such as gradcheck: it is
 computed in plain NumPy. The library computes the other types.

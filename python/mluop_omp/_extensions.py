@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -18,11 +19,10 @@ def _original(module: str, function: str) -> Callable[..., Any]:
 
     @functools.cache
     def built() -> Any:
-        # The package of the extension is the caller, so it is imported.
-        package = sys.modules.get(module.rpartition(".")[0])
-        spec = (
-            importlib.machinery.PathFinder.find_spec(module, package.__path__) if package else None
-        )
+        # The package of the extension, if it has one, is the caller, so it is imported.
+        package = module.rpartition(".")[0]
+        path = getattr(sys.modules.get(package), "__path__", []) if package else None
+        spec = importlib.machinery.PathFinder.find_spec(module, path)
         if spec is None or spec.loader is None:
             raise not_supported(
                 f"{function}: tensors are not on the CPU, and {module} is not built"
@@ -43,6 +43,26 @@ def refusal(function: str) -> Callable[..., Any]:
     return refuse
 
 
+class _Packages(importlib.abc.MetaPathFinder):
+    """Finds packages of extension modules where no other finder does: as packages without files."""
+
+    names: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname not in self.names:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+
+
+def provide_package(name: str) -> None:
+    """Lets an extension module be imported whose package has nothing else; once, if repeated."""
+    if not _Packages.names:
+        sys.meta_path.append(_Packages())
+    _Packages.names.add(name)
+
+
 def provide(name: str, functions: dict[str, Callable[..., Any]]) -> None:
     """Provides an extension module whose functions compute tensors of the CPU; once, if repeated.
 
@@ -50,6 +70,7 @@ def provide(name: str, functions: dict[str, Callable[..., Any]]) -> None:
     """
     if name not in sys.modules:
         module = types.ModuleType(name)
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
         for function in functions:
             setattr(module, function, _original(name, function))
         sys.modules[name] = module

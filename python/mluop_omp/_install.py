@@ -8,14 +8,21 @@ from typing import Any
 
 from mluop_omp import _requirements
 
+# The libraries whose extension modules are provided.
+_EXTENDED = (
+    *("bevdepth", "bevdet", "bevfusion", "deformable_detr"),
+    *("pcdet", "pointnet2", "pointops"),
+)
+
 
 def install() -> dict[str, str]:
     """Makes the supported libraries compute tensors of the CPU with this library.
 
     Calls `install` of `mluop_omp.mmcv` and `mluop_omp.spconv`, where these libraries are installed,
-    and of `mluop_omp.bevdepth`, `mluop_omp.bevdet`, `mluop_omp.bevfusion`, `mluop_omp.pcdet` and
-    `mluop_omp.pointnet2`, which provide extension modules. mmdetection3d uses spconv where it is
-    installed, else mmcv. Once, if repeated; before or after the imports of these libraries.
+    and of `mluop_omp.bevdepth`, `mluop_omp.bevdet`, `mluop_omp.bevfusion`,
+    `mluop_omp.deformable_detr`, `mluop_omp.pcdet`, `mluop_omp.pointnet2` and `mluop_omp.pointops`,
+    which provide extension modules. mmdetection3d uses spconv where it is installed, else mmcv.
+    Once, if repeated; before or after the imports of these libraries.
 
     Returns:
         For each library, what was set up, or how to install it.
@@ -30,7 +37,7 @@ def install() -> dict[str, str]:
         if missing is None:
             importlib.import_module(f"mluop_omp.{library}").install()
         done[library] = missing or f"functions of {importlib.import_module(library).__version__}"
-    for library in ("bevdepth", "bevdet", "bevfusion", "pcdet", "pointnet2"):
+    for library in _EXTENDED:
         importlib.import_module(f"mluop_omp.{library}").install()
         done[library] = "extension modules"
     return done

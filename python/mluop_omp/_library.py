@@ -126,6 +126,7 @@ for _name, _parameters in list(DECLARATIONS.items()):
     function(_name, _parameters)
 functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
 functions.mluOpOmpGetInstructionSet.restype = ctypes.c_char_p
+functions.mluOpOmpGetCompiler.restype = ctypes.c_char_p
 functions.mluOpOmpGetComparisonPattern.argtypes = [ctypes.c_void_p]
 functions.mluOpOmpGetComparisonPattern.restype = ctypes.c_char_p
 

@@ -1,10 +1,11 @@
-"""The operators of pointnet2_ops on CPUs.
+"""The operators of pointnet2_ops and VoteNet on CPUs.
 
     import mluop_omp.pointnet2
     mluop_omp.pointnet2.install()
 
-before the import of pointnet2_ops provides its extension module pointnet2_ops._ext, which its
-setup.py builds with CUDA. An extension that was built keeps its functions for other devices.
+before the import of their operators provides the extension modules that their setup.py builds with
+CUDA: pointnet2_ops._ext, and pointnet2._ext of VoteNet, 3DETR and Group-Free 3D, whose functions
+are the same. Extensions that were built keep their functions for other devices.
 """
 
 from __future__ import annotations
@@ -89,5 +90,8 @@ _FUNCTIONS = {
 
 
 def install() -> None:
-    """Provides the extension module of pointnet2_ops for tensors of the CPU; once, if repeated."""
-    _extensions.provide("pointnet2_ops._ext", _FUNCTIONS)
+    """Provides the extension modules for tensors of the CPU; once, if repeated."""
+    for name in ("pointnet2_ops._ext", "pointnet2._ext"):
+        _extensions.provide(name, _FUNCTIONS)
+    # 3DETR has the rest of it in third_party.pointnet2.
+    _extensions.provide_package("pointnet2")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import definitions
+import pytest
 import torch
 from detectors import predict, train
 
@@ -24,6 +26,14 @@ class Tolerance(NamedTuple):
     losses: float
     gradients: float
     boxes: float
+
+
+def parameters(networks: dict[str, tuple]) -> Iterator[Any]:
+    """Networks whose kernels are all in networks before them are long tests."""
+    seen: set[str] = set()
+    for name, (*_, kernels) in networks.items():
+        yield pytest.param(name, marks=[pytest.mark.long] if kernels <= seen else [])
+        seen |= kernels
 
 
 def rows(prediction):

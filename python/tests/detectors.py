@@ -303,7 +303,8 @@ def batch_of_images(rows, make_sample):
 
 def images(mm, config, rows):
     """Two images, and boxes in them."""
-    head = config.get("bbox_head") or config.roi_head.bbox_head
+    head = config.get("bbox_head") or config.get("panoptic_head") or config.roi_head.bbox_head
+    classes = head.get("num_classes") or head.num_things_classes
 
     def make_sample(rng, size):
         corners = rng.uniform(0, 0.7, (8, 2))
@@ -311,7 +312,7 @@ def images(mm, config, rows):
         sample = mm.Sample()
         sample.gt_instances = mm.InstanceData(
             bboxes=torch.from_numpy(boxes * (*size[::-1], *size[::-1])).float(),
-            labels=torch.from_numpy(np.arange(8) % head.num_classes),
+            labels=torch.from_numpy(np.arange(8) % classes),
         )
         return sample
 

@@ -21,8 +21,10 @@ import mluop_omp
 import mluop_omp.bevdepth
 import mluop_omp.bevdet
 import mluop_omp.bevfusion
+import mluop_omp.deformable_detr
 import mluop_omp.pcdet
 import mluop_omp.pointnet2
+import mluop_omp.pointops
 import mluop_omp.torch  # noqa: F401  registers the operators
 from mluop_omp._operators import operators
 
@@ -181,6 +183,10 @@ MMCV = {
     "boxes_overlap_bev": Row("iou3d_boxes_overlap_bev_forward", "boxes_a boxes_b 0"),
     "carafe": Row("carafe_forward", "features masks - - - 0"),
     "carafe_backward": Row("carafe_naive_backward", "grad_output features masks 0 1"),
+    "chamfer_distance": Row("chamfer_distance_forward", "xyz1 xyz2 0 1 2 3"),
+    "chamfer_distance_backward": Row(
+        "chamfer_distance_backward", "xyz1 xyz2 idx1 idx2 grad_dist1 grad_dist2 +0 +1"
+    ),
     "convex_giou": Row("convex_giou", "pointsets polygons 0"),
     "convex_iou": Row("convex_iou", "pointsets polygons 0"),
     "correlation": Row("correlation_forward", "input1 input2 0", _displacements),
@@ -189,6 +195,9 @@ MMCV = {
     ),
     "deform_conv2d": Row(
         "modulated_deform_conv_forward", "input weight bias - offset mask 0 -", _deformable
+    ),
+    "diff_iou_rotated_sort_vertices": Row(
+        "diff_iou_rotated_sort_vertices_forward", "vertices mask num_valid"
     ),
     "dynamic_scatter": Row("dynamic_point_to_voxel_forward", "feats coors reduce"),
     "dynamic_scatter_backward": Row(
@@ -250,6 +259,10 @@ MMCV = {
     "roipoint_pool3d": Row("roipoint_pool3d_forward", "points boxes3d point_features 0 1"),
     "sigmoid_focal_loss": Row("sigmoid_focal_loss_forward", "input target.long weight 0"),
     "sigmoid_focal_loss_backward": Row("sigmoid_focal_loss_backward", "input target.long weight 0"),
+    "softmax_focal_loss": Row("softmax_focal_loss_forward", "softmax target.long weight 0"),
+    "softmax_focal_loss_backward": Row(
+        "softmax_focal_loss_backward", "softmax target.long weight 0 1"
+    ),
     "stack_ball_query": Row(
         "stack_ball_query_forward", "new_xyz new_xyz_batch_cnt xyz xyz_batch_cnt 0"
     ),
@@ -260,6 +273,12 @@ MMCV = {
         "stack_group_points_backward",
         "grad_output indices indices_batch_cnt features_batch_cnt +0",
     ),
+    "sync_bn_backward_data": Row(
+        "sync_bn_backward_data", "grad_output weight grad_weight grad_bias norm std 0"
+    ),
+    "sync_bn_backward_param": Row("sync_bn_backward_param", "grad_output norm 0 1"),
+    "sync_bn_forward_mean": Row("sync_bn_forward_mean", "input 0"),
+    "sync_bn_forward_var": Row("sync_bn_forward_var", "input mean 0"),
     "three_interpolate": Row("three_interpolate_forward", "features indices weights 0"),
     "three_interpolate_backward": Row(
         "three_interpolate_backward", "grad_output indices weights 0"
@@ -315,6 +334,29 @@ class Mmcv:
         groups = self.ext.nms_match(dets, iou_threshold)
         sizes = torch.tensor([len(group) for group in groups], dtype=torch.int32)
         return torch.tensor(sum(groups, []), dtype=torch.int32), sizes
+
+    def sync_bn_forward_output(self, input, mean, *arguments):
+        *tensors, eps = arguments
+        outputs = [unwritten(each, *each.shape) for each in (input, mean, input)]
+        self.ext.sync_bn_forward_output(
+            *(input, mean, *tensors, None, None, *outputs), eps=eps, momentum=0.1, group_size=1
+        )
+        return outputs
+
+    def contour_expand(self, mask, labels, *numbers):
+        rows = self.ext.contour_expand(mask, labels, *numbers)
+        return (torch.tensor(rows, dtype=torch.int32).view(labels.shape),)
+
+    def pixel_group(self, score, *arguments):
+        regions = self.ext.pixel_group(score, *arguments)
+        dtype = torch.promote_types(score.dtype, torch.float32)
+        labels = torch.zeros(score.shape, dtype=torch.int32)
+        for label, (_, count, *numbers) in enumerate(regions):
+            x, y = torch.tensor(numbers).long().view(-1, 2).T
+            labels[y, x] = label
+            assert count == len(x) and (y * score.shape[1] + x).diff().gt(0).all()
+        scores = torch.tensor([region[0] for region in regions], dtype=dtype)
+        return scores, torch.tensor([region[1] for region in regions]).int(), labels
 
     def ms_deform_attn(self, value, shapes, starts, locations, weights):
         arguments = (value, shapes.long(), starts.long(), locations, weights)
@@ -635,6 +677,46 @@ class Pointnet2:
     }
 
 
+class DeformableDetr:
+    """The functions of MultiScaleDeformableAttention, which return tensors."""
+
+    functions = mluop_omp.deformable_detr._FUNCTIONS
+
+    def ms_deform_attn(self, value, shapes, starts, *samples):
+        arguments = (value, shapes.long(), starts.long(), *samples)
+        output = self.functions["ms_deform_attn_forward"](*arguments, 64)
+        return (output.view(*output.shape[:2], *value.shape[2:]),)
+
+    def ms_deform_attn_backward(self, grad, value, shapes, starts, *samples):
+        arguments = (value, shapes.long(), starts.long(), *samples, grad.flatten(2))
+        return self.functions["ms_deform_attn_backward"](*arguments, 64)
+
+
+class Pointops:
+    """The functions of pointops._C on the clouds of a batch, one after another."""
+
+    functions = mluop_omp.pointops._FUNCTIONS
+
+    def furthest_point_sample(self, points, num_points):
+        B, N, _ = points.shape
+        idx = _integers(B * num_points)
+        arguments = (B, N, points.flatten(0, 1), *self._offsets(B, N, num_points))
+        self.functions["farthest_point_sampling_cuda"](*arguments, points.new_empty(0), idx)
+        return (idx.view(B, num_points) - N * torch.arange(B).unsqueeze(1),)
+
+    def knn(self, xyz, new_xyz, k):
+        (B, M, _), N = new_xyz.shape, xyz.shape[1]
+        dtype = torch.promote_types(xyz.dtype, torch.float32)
+        dist2, idx = unwritten(torch.empty(0, dtype=dtype), B * M, k), _integers(B * M, k)
+        clouds = xyz.flatten(0, 1), new_xyz.flatten(0, 1)
+        self.functions["knn_query_cuda"](B * M, k, *clouds, *self._offsets(B, N, M), idx, dist2)
+        idx = idx.view(B, M, k) - N * torch.arange(B).view(-1, 1, 1)
+        return dist2.view(B, M, k), torch.where(dist2.view(B, M, k) < 1e10, idx, 0)
+
+    def _offsets(self, B, *rows):
+        return [torch.arange(1, B + 1, dtype=torch.int32) * each for each in rows]
+
+
 def _functions(interface: Any) -> dict[str, Function]:
     rows = getattr(interface, "rows", {}).items()
     functions = {k: _of_row(k, row, interface.library) for k, row in rows}
@@ -656,6 +738,8 @@ for _name, _interface in {
     "BEVFusion": BevFusion,
     "OpenPCDet": OpenPcdet,
     "pointnet2_ops": Pointnet2,
+    "pointops": Pointops,
+    "Deformable DETR": DeformableDetr,
 }.items():
     with contextlib.suppress(ImportError):
         INTERFACES[_name] = _functions(_interface())

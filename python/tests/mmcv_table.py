@@ -15,23 +15,23 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import mluop_omp.mmcv
-from mluop_omp.mmcv import _IN_FULL_MMCV, FUNCTIONS
+from mluop_omp.mmcv import _ANSWERS, _FORMULATIONS, FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 OPS = Path(find_spec("mmcv").origin).parent / "ops"
 OURS = Path(mluop_omp.mmcv.__file__).parent
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 HEADERS = {
-    "docs/mmcv.md": "name | on a CPU | dtypes | gradient | not in mluop_omp",
-    "docs/zh/mmcv.md": "名称 | 在 CPU 上 | 类型 | 梯度 | mluop_omp 没有的",
+    "docs/mmcv.md": "name | on a CPU | dtypes | gradient",
+    "docs/zh/mmcv.md": "名称 | 在 CPU 上 | 类型 | 梯度",
 }
-CHINESE = {"full mmcv": "完整的 mmcv", "yes": "有", "no": "无"}
-# mmcv calls these for tensors of CUDA, and PyTorch's functions for others; a test runs them.
-CUDA_ONLY = {
-    *("bias_act", "filtered_lrelu", "filtered_lrelu_act_", "fused_bias_leakyrelu", "upfirdn2d")
-}
+CHINESE = {"yes": "有", "no": "无"}
+# The types of functions that compute integers.
+OF_INTEGERS = {"contour_expand": "uint8, int32"}
 # mluop_omp.mmcv computes a gradient that mmcv lacks.
 ADDED_GRADIENTS = {"MaskedConv2d", "masked_conv2d"}
+# PyTorch computes their gradients.
+GRADIENTS_OF_PYTORCH = {"diff_iou_rotated_2d", "diff_iou_rotated_3d"}
 
 
 class Sources:
@@ -98,7 +98,7 @@ def is_in_float32(function: str) -> bool:
     return ("at_least_float32", False) in ADAPTERS.names(file, function)
 
 
-def facts(name: str) -> tuple[str, str, str, str]:
+def facts(name: str) -> tuple[str, str, str]:
     """Returns the cells of a name of mmcv.ops."""
     found = MMCV.names("__init__", name)
     if ("eval", False) in found:  # batched_nms calls a function that an argument names.
@@ -106,25 +106,23 @@ def facts(name: str) -> tuple[str, str, str, str]:
     calls = [(text[11:], late) for text, late in found if text.startswith("ext_module.")]
     functions = {each for each, _ in calls}
     gradients = {each for each, late in calls if late}
-    missing = functions - FUNCTIONS.keys()
-    cell = ", ".join(f"`{each}`" for each in sorted(missing))
-    if functions <= CUDA_ONLY:
-        return "mmcv", "PyTorch", "PyTorch", ""
-    if ("transposed=True", False) in found:
-        return "no", "", "", "`transposed=True`"
-    if not {each for each, late in calls if not late} & FUNCTIONS.keys():
-        return "full mmcv" if missing <= _IN_FULL_MMCV else "no", "", "", cell
+    if functions <= _FORMULATIONS.keys():  # test_stylegan.py: mmcv calls PyTorch's functions.
+        return "mmcv", "PyTorch", "PyTorch"
+    if functions <= _ANSWERS.keys():
+        return "mluop_omp", "", ""
     types = "float32, float64"
-    if not any(map(is_in_float32, functions - missing)):
+    if not any(map(is_in_float32, functions)):
         types = f"float16, bfloat16, {types}"
-    has_gradient = name in ADDED_GRADIENTS or (gradients and gradients <= FUNCTIONS.keys())
-    return "mluop_omp", types, "yes" if has_gradient else "no", cell
+    types = OF_INTEGERS.get(name, types)
+    is_added = name in ADDED_GRADIENTS | GRADIENTS_OF_PYTORCH
+    has_gradient = is_added or (gradients and gradients <= FUNCTIONS.keys())
+    return "mluop_omp", types, "yes" if has_gradient else "no"
 
 
 def table(page: str) -> str:
     """Returns the table of a page: a row for the names of a file of mmcv.ops with equal cells."""
     keys = {name: (MMCV.imports["__init__"][name][0], facts(name)) for name in NAMES}
-    lines = [f"| {HEADERS[page]} |", "|---" * 5 + "|"]
+    lines = [f"| {HEADERS[page]} |", "|---" * 4 + "|"]
     for (_, cells), names in itertools.groupby(sorted(NAMES, key=keys.get), keys.get):
         cells = (", ".join(f"`{name}`" for name in names), *cells)
         if "zh" in page:

@@ -18,10 +18,12 @@ import mluop_omp.bevdet
 import mluop_omp.bevfusion
 import mluop_omp.pcdet
 import mluop_omp.pointnet2
+import mluop_omp.pointops
 
 BOXES, ROIS = mluop_omp.pcdet._boxes, mluop_omp.pcdet._rois
 STACK = mluop_omp.pcdet._points.STACK_FUNCTIONS
 FUSION = mluop_omp.bevfusion._boxes
+POINTOPS = mluop_omp.pointops._FUNCTIONS
 INFINITY = float("inf")
 
 
@@ -185,6 +187,50 @@ def pool_of_bevdepth(
     pooled = out.floats(0, batch, y, x, channels)
     function = mluop_omp.bevdepth.voxel_pooling_inference_forward
     function(*sizes, channels, x, y, z, geometry, *tensors, pooled)
+
+
+def balls_of_pointops(out, points=9, centers=4, samples=3):
+    tensors = floats(points, 3), floats(centers, 3)
+    offsets = [counts(len(rows), 2).cumsum(0).int() for rows in tensors]
+    order = torch.arange(points)
+    for name, arguments in (("ball_query_cuda", ()), ("random_ball_query_cuda", (order,))):
+        results = out.write(-1, centers, samples), out.floats(1e10, centers, samples)
+        POINTOPS[name](0, 0, 0.0, 1.0, *arguments, *tensors, *offsets, *results)
+
+
+def grouping_of_pointops(out, POINTS=6, rows=4, samples=3, channels=5):
+    idx, features = torch.zeros(rows, samples, dtype=torch.int32), floats(POINTS, channels)
+    grouped, grad = out.floats(0, rows, samples, channels), out.floats(0, POINTS, channels)
+    POINTOPS["grouping_forward_cuda"](0, 0, 0, features, idx, grouped)
+    POINTOPS["grouping_backward_cuda"](0, 0, 0, grouped, idx, grad)
+    found, weight = out.floats(0, rows, channels), floats(rows, samples)
+    POINTOPS["interpolation_forward_cuda"](0, 0, 0, features, idx, weight, found)
+    POINTOPS["interpolation_backward_cuda"](0, 0, 0, found, idx, weight, grad)
+
+
+def aggregation_of_pointops(out, POINTS=6, rows=4, samples=3, channels=5, WEIGHTS=2):
+    shapes = (POINTS, channels), (rows, samples, channels), (rows, samples, WEIGHTS)
+    tensors, idx = [floats(*each) for each in shapes], counts(0, rows * samples)
+    arguments = *tensors, idx.view(rows, samples), out.floats(0, rows, channels)
+    POINTOPS["aggregation_forward_cuda"](0, 0, 0, 0, *arguments)
+    grads = [out.floats(0, *each) for each in shapes]
+    POINTOPS["aggregation_backward_cuda"](0, 0, 0, 0, *arguments, *grads)
+
+
+def attention_of_pointops(out, pairs=4, ROWS=5, groups=2, channels=3):
+    rows, weight, index = floats(ROWS, groups, channels), floats(channels), counts(0, pairs)
+    related, fused = out.floats(0, pairs, groups), out.floats(0, *rows.shape)
+    grads = [out.floats(0, *each.shape) for each in (rows, rows, weight, related, rows)]
+    POINTOPS["attention_relation_step_forward_cuda"](
+        0, 0, 0, rows, rows, weight, index, index, related
+    )
+    POINTOPS["attention_relation_step_backward_cuda"](
+        *(0, 0, 0, rows, grads[0], rows, grads[1], weight, grads[2], index, index, related)
+    )
+    POINTOPS["attention_fusion_step_forward_cuda"](0, 0, 0, related, rows, index, index, fused)
+    POINTOPS["attention_fusion_step_backward_cuda"](
+        *(0, 0, 0, related, grads[3], rows, grads[4], index, index, fused)
+    )
 
 
 BUILDERS = [value for value in list(globals().values()) if hasattr(value, "__code__")]

@@ -23,7 +23,8 @@ ROOMS = {
     "torch": ("torch",),
     "adapters": (
         *("_adapters", "_dispatch", "_extensions", "_point_extensions"),
-        *("bevdepth", "bevdet", "bevfusion", "mmcv", "pcdet", "pointnet2", "spconv"),
+        *("bevdepth", "bevdet", "bevfusion", "deformable_detr", "mmcv"),
+        *("pcdet", "pointnet2", "pointops", "spconv"),
     ),
     "golden": ("golden",),
     "top": ("__init__", "__main__", "_case", "_install", "_self_test", "_status", "filters"),

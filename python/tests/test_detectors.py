@@ -6,13 +6,11 @@ kernels. Losses, gradients, boxes, scores and labels have to agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any
 
 import detectors
 import pytest
-from agreement import Tolerance, check
+from agreement import Tolerance, check, parameters
 from detectors import HARD, NETWORKS, OVERLAP, ROTATED, UPRIGHT
 
 pytestmark = [
@@ -26,15 +24,7 @@ def mm():
     return detectors.load()
 
 
-def rows() -> Iterator[Any]:
-    """Networks whose kernels are all in networks before them are long tests."""
-    seen: set[str] = set()
-    for name, (*_, kernels) in NETWORKS.items():
-        yield pytest.param(name, marks=[pytest.mark.long] if kernels <= seen else [])
-        seen |= kernels
-
-
-@pytest.mark.parametrize("name", rows())
+@pytest.mark.parametrize("name", parameters(NETWORKS))
 def test_network(name, mm, monkeypatch):
     *_, kernels = NETWORKS[name]
     # Voxels of points are copies: all that follows from them is the same.

@@ -82,6 +82,121 @@ def examples_of_quads():
         yield "points_in_polygons", (list(points), [polygon]), np.array(inside)[:, np.newaxis]
 
 
+def examples_of_vertices():
+    vertices, mask = np.zeros((1, 1, 24, 2)), np.zeros((1, 1, 24), bool)
+    # The boxes (0, 0, 4, 2, 0) and (1, 0.5, 4, 2, 0), less the mean of the vertices.
+    valid = [0, 6, 9, 22]
+    vertices[0, 0, valid], mask[0, 0, valid] = [(2, 1), (-1, -0.5), (-1, 1), (2, -0.5)], True
+    vertices -= (0.5, 0.25)
+    for count, idx in ((4, (0, 9, 6, 22, 0, 8, 8, 8, 8)), (2, (8,) * 9)):
+        yield "diff_iou_rotated_sort_vertices", (vertices, mask, ints([count])), ints([idx])
+    corners, are_corners = np.zeros((1, 1, 24, 2)), np.zeros((1, 1, 24), bool)
+    are_corners[:, :, :4] = True
+    # Vertices with y = 0 are not selected.
+    corners[0, 0, :4] = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+    expected = ints([(1, 3, 0, 0, 1, 8, 8, 8, 8)])
+    yield "diff_iou_rotated_sort_vertices", (corners, are_corners, ints([4])), expected
+    # Equal boxes: each corner counts twice. More than 8 vertices are 8.
+    corners = corners.copy()
+    corners[0, 0, :4] = corners[0, 0, 4:8] = [(1, 1), (-1, 1), (-1, -1), (1, -1)]
+    are_corners = np.arange(24).reshape(1, 1, 24) < 8
+    for count in (8, 9):
+        expected = ints([(0, 1, 2, 3, 0, 8, 8, 8, 8)])
+        yield "diff_iou_rotated_sort_vertices", (corners, are_corners, ints([count])), expected
+    # All crossings are valid.
+    everything = np.ones((1, 1, 24), bool)
+    yield "diff_iou_rotated_sort_vertices", (corners, everything, ints([2])), ints([(0,) * 9])
+
+
+def examples_of_priors():
+    variances = [0.1, 0.1, 0.2, 0.2]
+    square, largest, wide = 10.5, 945**0.5 / 2, (10.5 * 2**0.5, 10.5 / 2**0.5)
+    halves = [(square,) * 2, (largest,) * 2, wide, wide[::-1]]
+    for are_squares_first, order in ((True, (0, 1, 2, 3)), (False, (0, 2, 3, 1))):
+        boxes = [[(4 - w) / 300, (4 - h) / 300, (4 + w) / 300, (4 + h) / 300] for w, h in halves]
+        outputs = [[[boxes[each] for each in order]]], [[[variances] * 4]]
+        numbers = 1, 1, 300, 300, 8.0, 8.0, 0.5, False, are_squares_first
+        yield "prior_box", ([21], [1, 2, 0.5], variances, [45], *numbers), outputs
+    outputs = [[[[0, 0, 1, 1]]]], [[[variances]]]
+    yield "prior_box", ([40], [1], variances, None, 1, 1, 8, 8, 8.0, 8.0, 0.5, True), outputs
+    cells = np.zeros((1, 7, 2, 2))
+    cells[0, 4] = -9
+    cells[0, :, 0, 1] = (0.2, -0.4, 0.1, 0.3, 1, 2, -1)
+    sizes = ints([100, 200]), ints(10, 13)
+    for scale, corners in (
+        (1.0, (137.715104, 6.356113, 172.251695, 33.775121)),
+        (1.05, (137.964274, 6.109394, 172.500865, 33.528401)),
+    ):
+        boxes, scores = np.zeros((1, 1, 4, 4)), np.zeros((1, 1, 2, 4))
+        boxes[0, 0, :, 1], scores[0, 0, :, 1] = corners, (0.6439143, 0.1966119)
+        yield "yolo_box", (cells, *sizes, 2, 0.5, 32, False, scale), (boxes, scores)
+    # A confidence that equals the threshold is kept; so is NaN.
+    cells = np.zeros((1, 6, 1, 3))
+    cells[0, 4] = cells[0, 0] = (0, NAN, -0.01)
+    boxes = [[[(0, 0, 0), (0, 0, 0), (29, 29, 0), (9, 9, 0)]]]
+    outputs = boxes, [[[(0.25, NAN, 0)]]]
+    yield "yolo_box", (cells, ints([10, 30]), ints(90, 90), 1, 0.5, 1), outputs
+
+
+def proposals_of(anchors, scores, deltas, *numbers, images=((32, 32),)):
+    """Returns an operator and its arguments, for the same anchors in each of the images."""
+    N, A = len(images), len(anchors)
+    deltas, scores = (np.tile(np.ravel(each) * 1.0, (N, 1, 1, 1)) for each in (deltas, scores))
+    shapes = list(images), np.array([[anchors]], float), np.ones((1, 1, A, 4))
+    return "generate_proposals_v2", (scores, deltas, *shapes, *numbers)
+
+
+def examples_of_proposals():
+    squares = (0, 0, 10, 10), (1, 1, 11, 11), (20, 20, 30, 30), (0, 0, 0.5, 0.5)
+    deltas = (0, 0, 0, 0), (0, 0, 0, 0), (0.1, 0, np.log(2), 10), (0, 0, 0, 0)
+    scores = 0.9, 0.8, 0.7, 0.6
+    clamped = [squares[0], (16, 0, 32, 32)], [[0.9], [0.7]], ints(2)
+    with_offset = [squares[0], (15.6, 0, 31, 31), squares[3]], [[0.9], [0.7], [0.6]], ints(3)
+    for first in (0, 4, 5):
+        for outputs in (clamped, with_offset):
+            numbers = first, 4, 0.5, 0.1, 1.0, outputs is with_offset
+            yield *proposals_of(squares, scores, deltas, *numbers), outputs
+    # No box is as large as the least size; only the first candidate counts.
+    nothing = [(0, 0, 0, 0)], [[0]], ints(1)
+    yield *proposals_of(squares, scores, deltas, 0, 4, 0.5, 33.0), nothing
+    yield *proposals_of(squares, scores, deltas, 1, 4, 0.5), ([squares[0]], [[0.9]], ints(1))
+    # A picture without area is between two others; of equal scores, the first counts.
+    outputs = [squares[0], (0, 0, 0, 0), squares[0]], [[0.5], [0], [0.5]], ints(1, 1, 1)
+    images = (32, 32), (0, 0), (32, 32)
+    zeros = np.zeros((4, 4))
+    yield *proposals_of(squares, [0.5] * 4, zeros, 0, 1, 0.5, images=images), outputs
+    # NaN comes first; -infinity takes part.
+    outputs = [squares[1], squares[2]], [[NAN], [-INF]], ints(2)
+    yield *proposals_of(squares, (-INF, NAN, -INF, 1), zeros, 0, 9, 0.5), outputs
+    # An IoU that equals the threshold does not suppress.
+    half = (0, 0, 4, 2), (0, 0, 2, 2)
+    for threshold, count in ((0.5, 2), (np.nextafter(np.float32(0.5), 0), 1)):
+        outputs = list(half[:count]), [[0.9], [0.8]][:count], ints(count)
+        yield *proposals_of(half, (0.9, 0.8), zeros[:2], 0, 9, threshold), outputs
+
+
+def examples_of_text():
+    masks = np.ones((2, 1, 7), np.uint8)
+    masks[1, 0, 4:] = 0  # Without effect.
+    for labels, area, count, expected in (
+        ((1, 0, 0, 0, 0, 0, 2), 0, 2, (1, 1, 1, 1, 2, 2, 2)),
+        ((1, 0, 0, 0, 0, 0, 2), 0, 1, (1, 0, 0, 0, 0, 0, 2)),
+        ((1, 1, 0, 0, 0, 0, 2), 2, 2, (1, 1, 1, 1, 1, 1, 1)),
+    ):
+        yield "contour_expand", (masks[:count], ints(labels), area, 2), ints(expected)
+    labels, scores, mask = ints((1, 0, 0, 0, 2)), [[0.9, 0.8, 0.7, 0.6, 0.5]], np.ones((1, 5), bool)
+    contour = (labels > 0).astype(np.uint8)
+    for embedding, threshold, score, expected in (
+        ((0, 0.3, 0.6, 0.9, 1.2), 0.8, (0, 0.8, 0.55), (1, 1, 1, 2, 2)),
+        # A distance that equals the threshold is too far; NaN is near.
+        ((0, 0.75, 0.5, 1, 0), 0.75, (0, 0.9, 0.5), (1, 0, 0, 0, 2)),
+        ((0, NAN, 0.5, 1, 0), 0.75, (0, 0.8, 0.5), (1, 1, 1, 0, 2)),
+    ):
+        given = scores, mask, [[[each] for each in embedding]], labels, contour, 3, threshold
+        count = [0, *(expected.count(label) for label in (1, 2))]
+        yield "pixel_group", given, (np.array(score), ints(*count), ints(expected))
+
+
 # A box, a point, and whether it is inside by the rules of mmcv and MLU-OPS: at faces and margins.
 TURNED, UPRIGHT = (10, 5, -1, 4, 2, 1.5, PI / 6), (0, 0, 0, 4, 2, 2, 0)
 INSIDE = [
@@ -94,8 +209,24 @@ INSIDE = [
 PLACES = [((0.9, 0.1, 2.0), (1, 0, 1)), ((0, 1.9, 0.1), (1, 0, 0))]
 
 
+def examples_of_two_sets():
+    sets = [[(0, 0), (1, 0), (3, 3)]], [[(0, 1), (2, 0), (0, -1)]]
+    idx, ones = (ints([0, 1, 1]), ints([0, 1, 0])), [[1, 1, 1]]
+    yield "chamfer_distance", sets, ([[1, 1, 10]], ones, *idx)
+    grads = [[(0, -2), (-4, 0), (2, 6)]], [[(0, 4), (2, -6), (0, -2)]]
+    yield "chamfer_distance_backward", (*sets, *idx, ones, ones), grads
+    # Infinity is nearer than NaN; the distance of equal infinities is NaN.
+    sets = [[(NAN, 0), (0, 0), (INF, 0)]], [[(NAN, 0), (INF, 0), (-INF, 0)]]
+    outputs = [[NAN, INF, INF]], [[NAN, INF, INF]], ints([0, 1, 2]), ints([0, 1, 1])
+    yield "chamfer_distance", sets, outputs
+    nothing = np.zeros((1, 0)), np.zeros((1, 0), np.int32)
+    outputs = [[0]], nothing[0], ints([0]), nothing[1]
+    yield "chamfer_distance", ([[(1, 2)]], np.zeros((1, 0, 2))), outputs
+
+
 def examples_of_points():
     far = [[(x, 0, 0) for x in (2e5, NAN, 1e5, 99999)]]
+    yield from examples_of_two_sets()
     neighbors = [[[99999**2, 1e10, 1e10]]], ints([[3, 0, 0]])
     yield "knn", (far, [[(0, 0, 0)]], 3), neighbors
     yield "knn", (np.zeros((1, 0, 3)), [[(0, 0, 0)]], 1), ([[[1e10]]], ints([[0]]))
@@ -117,7 +248,11 @@ def examples_of_points():
 
 
 # An operator, its arguments, and its outputs. Lists and float64 are numbers of each element type.
-EXAMPLES = [*examples_of_boxes(), *examples_of_quads(), *examples_of_points()]
+EXAMPLES = [
+    *(*examples_of_boxes(), *examples_of_quads(), *examples_of_text(), *examples_of_points()),
+    *examples_of_proposals(),
+    *(*examples_of_vertices(), *examples_of_priors()),
+]
 
 
 def is_numbers(argument):
@@ -179,10 +314,39 @@ REFUSED = [
     ("bbox_overlaps", {"aligned": True}, "bbox2"),
     ("nms_quadri", {"boxes": columns(10)}, "boxes dim 1 is 10, expected 8, or 9 with labels"),
     ("poly_nms", {"boxes": columns(8)}, "boxes dim 1 is 8, expected 9"),
+    ("generate_proposals_v2", {"post_nms_top_n": -1}, "post_nms_top_n is -1, expected at least 0"),
+    ("generate_proposals_v2", {"nms_thresh": 0.0}, "nms_thresh is 0, expected more than 0"),
+    ("generate_proposals_v2", {"eta": 0.5}, "eta is 0.5, expected at least 1"),
+    ("generate_proposals_v2", {"bbox_deltas": columns(9)}, "bbox_deltas dim 3 is 9, expected 8"),
     ("convex_iou", {"polygons": columns(9)}, "polygons"),
     ("convex_giou", {"polygons": first(2)}, "polygons"),
     ("min_area_polygons", {"pointsets": columns(16)}, "pointsets"),
     ("points_in_polygons", {"points": columns(3)}, "points"),
+    ("diff_iou_rotated_sort_vertices", {"mask": np.uint8}, "mask has data type UINT8, expected BO"),
+    ("diff_iou_rotated_sort_vertices", {"vertices": columns(3)}, "vertices dim 3 is 3, expected 2"),
+    ("prior_box", {"step_w": 0.0}, "step_w is 0, expected a positive number"),
+    ("prior_box", {"height": -1}, "height is -1, expected at least 0"),
+    ("prior_box", {"variances": first(3)}, "variances dim 0 is 3, expected 4"),
+    ("prior_box", {"max_sizes": first(1)}, "max_sizes dim 0 is 1, expected 2"),
+    (
+        "prior_box",
+        {"aspect_ratios": np.ones_like, "min_max_aspect_ratios_order": True},
+        "aspect_ratios has 3 ratios of 1, expected exactly one",
+    ),
+    ("yolo_box", {"class_num": 0}, "class_num is 0, expected at least 1"),
+    ("yolo_box", {"iou_aware": True, "iou_aware_factor": 1.5}, "iou_aware_factor is 1.5, expected"),
+    ("yolo_box", {"anchors": np.ones(7, "i")}, "anchors dim 0 is 7, expected a positive even num"),
+    ("yolo_box", {"x": lambda x: x[:, 1:].copy()}, r"x dim 1 is \d+, expected \d+"),
+    ("softmax_focal_loss", {"target": with_value(2, 5)}, r"target\[2\] is 5, expected -1 to 4"),
+    ("softmax_focal_loss_backward", {"target": with_value(3, -2)}, r"target\[3\] is -2, exp"),
+    ("softmax_focal_loss", {"gamma": -0.5}, "gamma is -0.5, expected 0 to 10000"),
+    ("contour_expand", {"internal_kernel_label": with_value((2, 1), 4)}, r"label\[2, 1\] is 4, "),
+    ("contour_expand", {"internal_kernel_label": with_value((2, 1), -1)}, "expected 0 to 3"),
+    ("contour_expand", {"kernel_num": -1}, "kernel_num is -1, expected at least 0"),
+    ("contour_expand", {"kernel_mask": np.int32}, "kernel_mask has data type INT32"),
+    ("pixel_group", {"kernel_label": with_value((2, 1), 4)}, r"\[2, 1\] is 4, expected less"),
+    ("pixel_group", {"kernel_region_num": -1}, "kernel_region_num is -1, expected at least 0"),
+    ("pixel_group", {"mask": np.uint8}, "mask has data type UINT8, expected BOOL"),
     ("nms", {"offset": 2}, "offset is 2"),
     ("nms", {"scores": first(2)}, "confidence"),
     ("nms3d", {"scores": first(2)}, r"scores has shape \[2\], expected \[\d+\]"),
@@ -196,6 +360,9 @@ REFUSED = [
     ("gather_points_backward", {"indices": np.ravel}, "indices has 1 dim.*, expected 2 or 3"),
     ("gather_points_backward", {"N": -1}, "N is -1"),
     ("stack_group_points", {"indices": with_value((6, 1), -1)}, r"indices\[6, 1\] is -1, exp"),
+    ("chamfer_distance", {"xyz2": columns(3)}, "xyz2"),
+    ("chamfer_distance_backward", {"idx1": with_value((1, 8), 14)}, r"idx1\[1, 8\] is 14, exp"),
+    ("chamfer_distance_backward", {"idx2": with_value((0, 3), -1)}, r"idx2\[0, 3\] is -1, expect"),
     ("knn", {"k": 0}, "k is 0, expected 1 to 100"),
     # No machine has the memory for the results.
     ("knn", {"k": 2**31 - 1, "new_xyz": np.zeros((2, 4096, 3), "f")}, "k is 2147483647, expected"),
@@ -281,6 +448,7 @@ OPTIONS = {
     "bbox_overlaps": [{"mode": "iof"}, {"N": 7, "aligned": True}, {"offset": 1}],
     "box_iou_quadri": [{"mode": "iof"}, {"N": 7, "aligned": True}],
     "box_iou_rotated": [{"mode": "iof"}, {"N": 7, "aligned": True}],
+    "chamfer_distance": [{"N": 500, "M": 900}],
     "dynamic_scatter": [{"reduce": reduce} for reduce in ("max", "sum")],
     # More points than threads of a block, and than members of a heap.
     "furthest_point_sample": [{"N": 2100, "num_points": 300}],
@@ -332,6 +500,6 @@ def test_ties_and_special_values(name, sizes, change, rng):
         as_tuple(function(*arguments))
         for function in (getattr(mluop_omp, name), getattr(operators, name).definition)
     )
-    tolerance = 0 if name in ("knn", "three_nn") else 1e-5
+    tolerance = 0 if name in ("chamfer_distance", "knn", "three_nn") else 1e-5
     for output, each in zip(found, expected):
         assert_allclose(output, each, rtol=tolerance, atol=tolerance)

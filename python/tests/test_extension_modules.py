@@ -1,4 +1,4 @@
-"""The extension modules of OpenPCDet, pointnet2_ops and BEVFusion, called as by their Python.
+"""The extension modules of OpenPCDet, PointNet++ and BEVFusion, called as by their Python.
 
 The definitions are loops over points, boxes and voxels, as in the kernels. A function that computes
 an operator alone is compared with it; test_table.py compares operators with their definitions.
@@ -6,6 +6,7 @@ an operator alone is compared with it; test_table.py compares operators with the
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 
@@ -40,7 +41,7 @@ def ops():
         library.install()
     torch.manual_seed(40)
     yield {key: sys.modules[name] for key, name in MODULES.items()}
-    for name in MODULES.values():
+    for name in (*MODULES.values(), "pointnet2._ext"):
         del sys.modules[name]
 
 
@@ -152,6 +153,17 @@ def test_functions_of_pointnet2(ops):
     centers, cloud, _, *numbers = cases.arguments("ball_query")
     found = ops["pointnet2"].ball_query(centers, cloud, *numbers)
     assert torch.equal(found, torch.ops.mluop_omp.ball_query(centers, cloud, 0.0, *numbers))
+
+
+def test_module_of_votenet(ops):
+    """As 3DETR imports it, whose package pointnet2 has nothing else."""
+    module = importlib.import_module("pointnet2._ext")
+    names = [name for name in vars(ops["pointnet2"]) if name[0] != "_"]
+    assert [name for name in vars(module) if name[0] != "_"] == names and len(names) == 9
+    for name in names:
+        assert getattr(module, name).__wrapped__ is getattr(ops["pointnet2"], name).__wrapped__
+    assert not list(importlib.import_module("pointnet2").__path__)
+    del sys.modules["pointnet2"]
 
 
 def test_sparse_convolutions_of_bevfusion(ops):

@@ -1,4 +1,4 @@
-"""Sigmoid focal loss: rules of its arguments, and the module of mmcv."""
+"""Focal loss: rules of its arguments, and the modules of mmcv."""
 
 from __future__ import annotations
 
@@ -71,3 +71,45 @@ def test_module_of_mmcv(reduction, is_weighted):
     weights = cases.floats(*found.shape)
     gradients = [torch.autograd.grad(each, logits, weights)[0] for each in (found, expected)]
     torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_limits_of_softmax_focal_loss(dtype):
+    """Losses and factors at probabilities 1, 0, beyond both, and NaN; a row without class."""
+    softmax = np.array([[p, 0] for p in (1, 0, 2, -1, np.nan, 0.5)], dtype)
+    target, weight = np.array([0, 0, 0, 0, 0, -1], np.int32), np.array([2, 7], dtype)
+    most = 2 * 0.25 * 126 * np.log(2)
+    for gamma, factor in ((0, -0.5), (0.5, 0), (2, 0)):
+        arguments = softmax, target, weight, gamma
+        losses = mluop_omp.softmax_focal_loss(*arguments)
+        assert_allclose(losses, [0, most, 0, most, np.nan, 0], rtol=1e-3)
+        buff, grads = mluop_omp.softmax_focal_loss_backward(*arguments)
+        assert_allclose(buff, [factor, -0.5, factor, -0.5, np.nan, 0], rtol=1e-3)
+        assert_allclose(grads[:2], [[0, 0], [-0.5, 0]], atol=0)
+        assert np.isnan(grads[4]).all() and not grads[5].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16, torch.float, torch.double])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_softmax_module_of_mmcv(reduction, is_weighted, dtype):
+    """mmcv computes the softmax in the element type of the logits."""
+    pytest.importorskip("mmcv")
+    importlib.import_module("mluop_omp.mmcv.auto")
+    ops = importlib.import_module("mmcv.ops")
+    _, target, weight, gamma, alpha = cases.arguments("softmax_focal_loss")
+    weight = weight.to(dtype) if is_weighted else None
+    logits = cases.floats(len(target), 5).to(dtype).requires_grad_()
+    found = ops.SoftmaxFocalLoss(gamma, alpha, weight, reduction)(logits, target.long())
+    variable = logits.detach().float().requires_grad_()
+    classes, has_class = target.clamp(min=0).long(), target >= 0
+    log = variable.log_softmax(1)[range(len(target)), classes]
+    losses = -alpha * (1 - log.exp()) ** gamma * log * has_class
+    losses = losses * weight[classes].float() if is_weighted else losses
+    expected = {"none": losses, "mean": losses.mean(), "sum": losses.sum()}[reduction]
+    tolerance = {"rtol": 1e-2, "atol": 1e-2 if dtype.itemsize == 2 else 1e-5}
+    torch.testing.assert_close(found.float(), expected, **tolerance)
+    if reduction == "none":
+        return  # mmcv multiplies the gradient [N, C] by the gradients of the losses, [N].
+    gradients = [torch.autograd.grad(*each)[0] for each in ((found, logits), (expected, variable))]
+    torch.testing.assert_close(gradients[0].float(), gradients[1], **tolerance)

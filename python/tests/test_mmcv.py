@@ -6,12 +6,15 @@ Here the functions of mmcv.ops call them.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
+import re
 import subprocess
 import sys
 
 import cases
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -52,6 +55,7 @@ FUNCTIONS = {
     "convex_giou": lambda *a: torch.column_stack(ops.convex_giou(*a)[::-1]),
     "convex_iou": ops.convex_iou,
     "dynamic_scatter": scattered,
+    "contour_expand": lambda *a: torch.tensor(ops.contour_expand(*a), dtype=torch.int32),
     "furthest_point_sample": ops.furthest_point_sample,
     "furthest_point_sample_with_dist": ops.furthest_point_sample_with_dist,
     "gather_points": lambda features, indices: ops.gather_points(features, indices),
@@ -105,6 +109,20 @@ def test_three_nn():
     dist2, expected = mt.three_nn(unknown, known)
     torch.testing.assert_close(distance, dist2.sqrt())
     assert torch.equal(idx, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_chamfer_distance(dtype):
+    """Both distances have gradients. Some versions of mmcv return float32 for half."""
+    sets = [each.to(dtype).requires_grad_() for each in cases.arguments("chamfer_distance")]
+    found, expected = (function(*sets) for function in (ops.chamfer_distance, mt.chamfer_distance))
+    tolerance = 1e-3 if dtype is torch.float16 else 1e-5
+    same = functools.partial(
+        torch.testing.assert_close, rtol=tolerance, atol=tolerance, check_dtype=False
+    )
+    same(found, expected)
+    of_both = [gradients(torch.cat((each[0], each[1]), 1), sets) for each in (found, expected)]
+    same(*of_both)
 
 
 def test_points_sampler():
@@ -335,6 +353,56 @@ def test_overlaps_in_a_plane(name, mode):
     assert of_mmcv(first[:0], second).shape == (0, len(second))
 
 
+def slopes(function, boxes, step=1e-6):
+    """Returns the derivatives of function(boxes) [N] for the numbers of boxes [N, C]."""
+    steps = step * torch.eye(boxes.shape[1], dtype=boxes.dtype)
+    differences = [function(boxes + each) - function(boxes - each) for each in steps]
+    return torch.stack(differences, 1) / (2 * step)
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.double])
+def test_diff_iou_rotated(dtype):
+    """IoUs and gradients of generic boxes agree with the exact intersection."""
+    first, second, *_ = (each[:7].double() for each in cases.arguments("box_iou_rotated")[:2])
+
+    def exact(boxes):
+        return mt.box_iou_rotated(boxes, second, aligned=True)
+
+    boxes = first.to(dtype).requires_grad_()
+    ious = ops.diff_iou_rotated_2d(boxes[None], second[None].to(dtype))[0]
+    torch.testing.assert_close(ious.double(), exact(first), rtol=0, atol=1e-6)
+    (grad,) = torch.autograd.grad(ious.sum(), boxes)
+    torch.testing.assert_close(grad.double(), slopes(exact, first), rtol=0, atol=1e-5)
+    assert ious.gt(0.1).any() and grad.any()
+
+    # Boxes of height 1; the second is higher by 0.25.
+    place, height = torch.zeros(7, 1, dtype=dtype), torch.ones(7, 1, dtype=dtype)
+    solids = [
+        torch.cat((each[:, :2], place + z, each[:, 2:4], height, each[:, 4:]), 1)[None]
+        for each, z in ((boxes, 0), (second.to(dtype), 0.25))
+    ]
+    shared = 0.75 * first[:, 2:4].prod(1) * mt.box_iou_rotated(first, second, "iof", aligned=True)
+    volumes = first[:, 2:4].prod(1) + second[:, 2:4].prod(1)
+    found = ops.diff_iou_rotated_3d(*solids)[0].double()
+    torch.testing.assert_close(found, shared / (volumes - shared), rtol=0, atol=1e-6)
+
+
+def test_diff_iou_rotated_of_mmcv():
+    """The pairs of mmcv's test; and calls without pairs, whose results have the usual shape."""
+    first = torch.tensor([[0.5, 0.5, 1, 1, 0]] * 5)
+    others = ((0.5, 0), (0.5, math.pi / 2), (0.5, math.pi / 4), (1, 0), (1.5, 0))
+    second = torch.tensor([[place, place, 1, 1, angle] for place, angle in others])
+    ious = ops.diff_iou_rotated_2d(first[None], second[None])
+    expected = torch.tensor([[1, 1, 0.7071, 1 / 7, 0]])
+    torch.testing.assert_close(ious, expected, rtol=0, atol=1e-4)
+    vertices, mask = torch.zeros(2, 3, 24, 2), torch.zeros(2, 3, 24, dtype=torch.bool)
+    sort = ext.diff_iou_rotated_sort_vertices_forward
+    for rows, columns in ((slice(0, 0), slice(0, 3)), (slice(0, 2), slice(0, 0))):
+        given = vertices[rows, columns], mask[rows, columns], mask[rows, columns].sum(2).int()
+        idx = sort(*given)
+        assert idx.dtype is torch.int32 and idx.shape == (*given[0].shape[:2], 9)
+
+
 def test_bbox_overlaps_writes_outputs_of_any_memory_format():
     first, second, *_ = cases.arguments("bbox_overlaps")
     ious = torch.full((len(second), len(first)), torch.nan).t()
@@ -433,6 +501,35 @@ def test_arguments_of_suppression_that_are_refused():
     for rows, method, text in ((2, 1, "dets has shape"), (3, 3, "method is 3, expected one of")):
         with pytest.raises(mluop_omp.MluOpError, match=text):
             ext.softnms(boxes, scores, torch.zeros(rows, 5), *numbers, method=method, offset=0)
+
+
+@pytest.mark.parametrize("make", [torch.as_tensor, np.asarray])
+def test_text_regions(make):
+    """The example of mmcv's tests, as arrays and tensors."""
+    mask, label, contour = (np.zeros((10, 10), np.int32) for _ in range(3))
+    mask[3:7, 1:9], label[3:7, 2:5], label[3:7, 8] = 1, 1, 2
+    contour[:], contour[4:6, 3] = label > 0, 0
+    embedding = np.full((10, 10, 8), 0.9, np.float32)
+    embedding[:, 7:] = 10
+    masks = np.stack((mask, label > 0)).astype(np.uint8)
+    expected = np.zeros((10, 10), int)
+    expected[3:7, 1:7], expected[3:7, 7:9] = 1, 2
+    found = ops.contour_expand(make(masks), make(label), 1, 3)
+    assert type(found[0][0]) is int and (np.array(found) == expected).all()
+    maps = mask.astype(np.float32) * np.float32(0.9), mask > 0, embedding, label
+    given = *map(make, maps), make(contour.astype(np.uint8)), 3, 0.8
+    regions = ops.pixel_group(*given)
+    assert regions[0] == [0, 0] and {type(each) for each in regions[1]} == {float}
+    # The means of mmcv's kernel, with their rounding.
+    for region, score, (rows, columns) in (
+        (regions[1], 0.8999997973442078, np.nonzero((expected == 1) & (mask > 0))),
+        (regions[2], 0.9000000357627869, np.nonzero((expected == 2) & (mask > 0))),
+    ):
+        assert region == [score, len(rows), *np.stack((columns, rows), 1).ravel()]
+    if make is torch.as_tensor:
+        *tensors, count, threshold = given
+        named = {"kernel_region_label": count, "distance_threshold": threshold}
+        assert ext.pixel_group(*tensors, **named) == regions
 
 
 def test_nms_match():
@@ -659,11 +756,66 @@ def test_two_dimensional_convolutions():
     torch.testing.assert_close(module(input).dense(), expected, rtol=1e-4, atol=1e-5)
 
 
+# Stride, padding, dilation.
+@pytest.mark.parametrize("geometry", [(1, 1, 2), (2, 0, 1), (2, 1, 1), ((3, 2, 1), (0, 1, 1), 1)])
+@pytest.mark.parametrize("kernel", [2, 3, (1, 3, 2)])
+@pytest.mark.parametrize("axes", [2, 3])
+def test_transposed_convolutions(axes, kernel, geometry):
+    """As PyTorch's, in a space whose size does not depend on the dilation, as in mmcv."""
+    torch.manual_seed(0)
+    numbers = (n[:axes] if isinstance(n, tuple) else n for n in (kernel, *geometry))
+    kernel, *geometry = numbers
+    layer = getattr(ops, f"SparseConvTranspose{axes}d")(4, 6, kernel, *geometry, bias=False)
+    stride, padding, dilation = geometry
+    space, features = cases.SPACE[:axes], cases.floats(12, 4).requires_grad_()
+    input = ops.SparseConvTensor(features, cases.sites(12, 2, space), list(space), 2)
+    output = layer(input)
+
+    def convolve(dense, filters):
+        function = getattr(F, f"conv_transpose{axes}d")
+        whole = function(dense, filters, None, stride, padding, dilation=dilation)
+        return whole[(..., *map(slice, output.spatial_shape))]
+
+    filters = layer.weight.permute(axes, axes + 1, *range(axes))
+    expected = convolve(input.dense(), filters)
+    ones = ops.SparseConvTensor(torch.ones(12, 1), input.indices, list(space), 2).dense()
+    reached = convolve(ones, torch.ones_like(filters[:1, :1])) > 0.5
+    assert torch.equal(output.indices.long(), reached.squeeze(1).nonzero())
+    torch.testing.assert_close(output.dense(), expected, rtol=1e-4, atol=1e-5)
+    found, expected = (gradients(y, [features, layer.weight]) for y in (output.features, expected))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_transposed_convolutions_of_nothing_and_outside_of_the_space():
+    layer, indices = ops.SparseConvTranspose3d(4, 6, 3, 2), torch.zeros(0, 4, dtype=torch.int32)
+    output = layer(ops.SparseConvTensor(torch.zeros(0, 4), indices, [3, 3, 3], 0))
+    assert output.features.shape == (0, 6) and output.spatial_shape == [7, 7, 7]
+    outside = torch.tensor([[0, 0, 3, 0]], dtype=torch.int32)
+    with pytest.raises(mluop_omp.MluOpError, match=r"indices\[0\] is \[0, 0, 3, 0\]"):
+        layer(ops.SparseConvTensor(torch.zeros(1, 4), outside, [3, 3, 3], 1))
+
+
+@pytest.mark.parametrize("kind", ["SubMConv3d", "SparseConv3d", "SparseConvTranspose3d"])
+def test_a_grid_is_left_alone(kind):
+    layer = getattr(ops, kind)(4, 6, 3)
+    input = sparse_input()
+    expected = layer(input)
+    cells = 2 * math.prod(expected.spatial_shape)
+    input.grid = torch.full((cells,), -1, dtype=torch.int32)
+    found = layer(input)
+    assert torch.equal(found.features, expected.features) and found.grid is input.grid
+    assert torch.equal(found.indices, expected.indices) and (input.grid == -1).all()
+    input.grid = input.grid[1:]
+    with pytest.raises(mluop_omp.MluOpError, match=f"gridOut has {cells - 1} elements, expected"):
+        layer(input)
+
+
+@pytest.mark.parametrize("kind", ["SparseConv3d", "SparseConvTranspose3d"])
 @pytest.mark.parametrize("pad", [1, 0])
-def test_the_inverse_convolution_is_the_transpose(pad):
+def test_the_inverse_convolution_is_the_transpose(pad, kind):
     """<inverse(y), x> = <y, forward(x)> with the same filters, whose channels are exchanged."""
     torch.manual_seed(0)
-    forward = ops.SparseConv3d(4, 6, 3, 2, pad, bias=False, indice_key="down")
+    forward = getattr(ops, kind)(4, 6, 3, 2, pad, bias=False, indice_key="down")
     inverse = ops.SparseInverseConv3d(6, 4, 3, indice_key="down", bias=False)
     with torch.no_grad():
         inverse.weight.copy_(forward.weight.transpose(3, 4))
@@ -682,8 +834,8 @@ def test_the_inverse_convolution_is_the_transpose(pad):
     ("name", "reason"),
     [
         ("three_nn_forward", "got no tensor of the CPU, and mmcv-lite has no other kernel"),
-        ("get_compiler_version", r"has no CPU kernel in mluop_omp or mmcv-lite: .* mmcv==2"),
-        ("sync_bn_forward_mean", "has no CPU kernel in mluop_omp or mmcv: compute it on an"),
+        ("bias_act", "got no tensor of the CPU, and mmcv-lite has no other kernel"),
+        ("line_nms_forward", "has no CPU kernel in mluop_omp or mmcv-lite: compute it on another"),
     ],
 )
 def test_functions_without_kernel_say_so(name, reason):
@@ -691,6 +843,11 @@ def test_functions_without_kernel_say_so(name, reason):
     with pytest.raises(NotImplementedError, match=pattern):
         getattr(ext, name)(torch.zeros(1, device="meta"))
     assert not hasattr(ext, "__path__")
+
+
+def test_the_compiler_is_known():
+    assert re.fullmatch(r"GCC \d+\.\d+|clang \d+\.\d+\.\d+", ops.get_compiler_version())
+    assert ops.get_compiling_cuda_version() == "not available"
 
 
 FULL_MMCV = """

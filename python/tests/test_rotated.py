@@ -10,7 +10,8 @@ from importlib.util import find_spec
 
 import pytest
 import rotated
-from agreement import Tolerance, check
+from agreement import Tolerance, check, parameters
+from detectors import ATTENTION
 
 from mluop_omp import _requirements
 
@@ -25,10 +26,13 @@ def mm():
     return rotated.load()
 
 
-@pytest.mark.parametrize("name", rotated.NETWORKS)
+@pytest.mark.parametrize("name", parameters(rotated.NETWORKS))
 def test_network(name, mm, monkeypatch):
     *_, kernels = rotated.NETWORKS[name]
-    tolerance = Tolerance(losses=1e-5, gradients=1e-3, boxes=0.9)
+    if kernels >= ATTENTION:  # Rounding changes the order of queries of equal scores.
+        tolerance = Tolerance(losses=1e-3, gradients=0.1, boxes=0.8)
+    else:
+        tolerance = Tolerance(losses=1e-5, gradients=5e-3, boxes=0.9)
     check(*rotated.network(mm, name), kernels, monkeypatch, tolerance)
 
 

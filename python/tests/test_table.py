@@ -28,8 +28,8 @@ NAMES_AN_ARGUMENT = re.compile(r"^(\[\w+\] )?[\w.]+(\[[-\w:, ]*\]| dim \d)* (is|
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 8e-3}
 # These compute in the element type of the arguments. Others copy, or compute in float64.
 ROUNDED = {
-    *("bbox_overlaps", "border_align", "boxes_overlap_bev", "knn", "roi_align", "soft_nms"),
-    "three_nn",
+    *("bbox_overlaps", "border_align", "boxes_overlap_bev", "chamfer_distance"),
+    *("generate_proposals_v2", "knn", "roi_align", "soft_nms", "three_nn"),
 }
 Arguments = tuple[Any, ...]
 
@@ -299,8 +299,9 @@ AUTOCAST = [cell for cell in CELLS if cell[0] != "NumPy"]
 CONVOLUTIONS = {name for name in cases.NAMES if name.startswith(("indice_conv", "deform_conv2d"))}
 # Operators on coordinates, boxes and losses, and the ones without half.
 AT_LEAST_FLOAT32 = {
-    *("bbox_overlaps", "sigmoid_focal_loss", "sigmoid_focal_loss_backward", "three_nn"),
-    *WITHOUT_HALF,
+    *("bbox_overlaps", "chamfer_distance", "chamfer_distance_backward", "sigmoid_focal_loss"),
+    *("sigmoid_focal_loss_backward", "softmax_focal_loss", "softmax_focal_loss_backward"),
+    *("three_nn", *WITHOUT_HALF),
 }
 
 

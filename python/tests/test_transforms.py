@@ -9,13 +9,14 @@ from torch.autograd import forward_ad
 from torch.utils._pytree import tree_leaves, tree_map
 
 import mluop_omp.torch as mt
+from mluop_omp._operators import operators
 from mluop_omp._operators._derivative import cast
 
 NMS = {
     *("nms", "nms3d", "nms3d_normal", "nms_match", "nms_quadri", "nms_rotated", "poly_nms"),
     "soft_nms",
 }
-ANY_SHAPE = {"dynamic_scatter", "indice_pairs", "voxelization", *NMS}
+ANY_SHAPE = {"dynamic_scatter", "generate_proposals_v2", "indice_pairs", "voxelization", *NMS}
 FIXED_SHAPE = sorted(set(cases.NAMES) - ANY_SHAPE)
 
 
@@ -28,14 +29,17 @@ def first(output):
 
 
 def function_of_floats(name, arguments):
-    """Returns the first output as a function of the differentiable arguments, and these."""
-    positions = cases.DIFFERENTIABLE[name]
+    """Returns the output with a derivative, or several of them in one tensor, as a function of the
+    differentiable arguments, and these.
+    """
+    positions, count = cases.DIFFERENTIABLE[name], getattr(operators, name).derivative.outputs
 
     def function(*values):
         changed = list(arguments)
         for position, value in zip(positions, values):
             changed[position] = value
-        return first(operator(name)(*changed))
+        output = operator(name)(*changed)
+        return first(output) if count == 1 else torch.cat([o.flatten() for o in output[:count]])
 
     return function, tuple(arguments[position] for position in positions)
 
@@ -239,7 +243,7 @@ def test_the_weights_of_interpolation_are_constants_in_both_modes():
     assert not tangent.any()
 
 
-@pytest.mark.parametrize("name", ["indice_conv", "voxel_pooling"])
+@pytest.mark.parametrize("name", ["chamfer_distance", "indice_conv", "voxel_pooling"])
 def test_compiled_transformations(name):
     function, inputs = function_of_floats(name, cases.arguments(name))
     batch = tuple(torch.stack((each, each.flip(0))) for each in inputs)

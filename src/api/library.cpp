@@ -1,4 +1,4 @@
-// Versions, status names, element sizes, the last error and the log.
+// Versions, the compiler, status names, element sizes, the last error and the log.
 #include "core/boundary.h"
 #include "core/checks.h"
 #include "core/dtype.h"
@@ -6,6 +6,10 @@
 #include "core/log.h"
 #include "core/simd.h"
 #include "mlu_op_omp.h"
+
+#define MLUOP_TEXT_OF(number) #number
+// The text of a macro's value.
+#define MLUOP_TEXT(macro) MLUOP_TEXT_OF(macro)
 
 void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch) {
   if (major != nullptr) *major = MLUOP_MAJOR;
@@ -23,6 +27,14 @@ const char* MLUOP_WIN_API mluOpOmpGetInstructionSet(void) {
   const char* name = "";  // stays empty if memory runs out
   mluop::run_guarded("mluOpOmpGetInstructionSet", [&] { name = mluop::simd_name(); });
   return name;
+}
+
+const char* MLUOP_WIN_API mluOpOmpGetCompiler(void) {
+#if defined(__clang__)
+  return "clang " MLUOP_TEXT(__clang_major__) "." MLUOP_TEXT(__clang_minor__) "." MLUOP_TEXT(__clang_patchlevel__);
+#else
+  return "GCC " MLUOP_TEXT(__GNUC__) "." MLUOP_TEXT(__GNUC_MINOR__);
+#endif
 }
 
 const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status) {

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/arena.h"
+#include "core/dtype.h"
 #include "recording/statistics.h"
 #include "team/context.h"
 #include "team/split.h"

@@ -63,6 +63,10 @@ void check_shape(const Argument& tensor) {
   }
 }
 
+std::span<const int64_t> shape_of(const TensorDescriptor* desc) {
+  return desc == nullptr ? std::span<const int64_t>() : desc->shape();
+}
+
 void check_reduce_mode(std::string_view name, mluOpReduceMode_t mode) {
   require(mode == MLUOP_REDUCE_DSUM || mode == MLUOP_REDUCE_DMEAN || mode == MLUOP_REDUCE_DMAX,
           MLUOP_STATUS_BAD_PARAM, name, " is ", static_cast<int>(mode),
@@ -104,7 +108,7 @@ Call::~Call() {
 
 void Call::declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
                    mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout,
-                   std::initializer_list<int64_t> shape) {
+                   std::span<const int64_t> shape) {
   Argument argument{kind, name, desc, data, dtype, layout, {}, shape.size()};
   std::copy(shape.begin(), shape.end(), argument.shape.begin());
   arguments_.push_back(argument);
@@ -120,6 +124,16 @@ void Call::input(std::string_view name, const TensorDescriptor* desc, const void
   argument.dim_count = desc == nullptr ? 0 : desc->shape().size();
   argument.shape.fill(kAny);
   arguments_.push_back(argument);
+}
+
+void Call::input_like(std::string_view name, const Input& tensor, const TensorDescriptor* like,
+                      mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout) {
+  declare(Argument::Kind::kInput, name, tensor.desc, tensor.data, dtype, layout, shape_of(like));
+}
+
+void Call::output_like(std::string_view name, const Output& tensor, const TensorDescriptor* like,
+                       mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout) {
+  declare(Argument::Kind::kOutput, name, tensor.desc, tensor.data, dtype, layout, shape_of(like));
 }
 
 const void* Call::optional_input(std::string_view name, const Input& tensor, mluOpDataType_t dtype,
@@ -143,7 +157,7 @@ void* Call::optional_output(std::string_view name, const Output& tensor, mluOpDa
 
 void Call::output(std::string_view name, int32_t* number) {
   static constexpr TensorDescriptor kNumber{MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, 1, {1}, {1}};
-  declare(Argument::Kind::kOutput, name, &kNumber, number, MLUOP_DTYPE_INT32, kAnyLayout, {1});
+  declare(Argument::Kind::kOutput, name, &kNumber, number, MLUOP_DTYPE_INT32, kAnyLayout, kNumber.shape());
 }
 
 void Call::inout(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
@@ -152,7 +166,7 @@ void Call::inout(std::string_view name, const TensorDescriptor* desc, void* data
 }
 
 void Call::host_array(std::string_view name, const int64_t* data, int64_t count) {
-  declare(Argument::Kind::kHostArray, name, nullptr, data, MLUOP_DTYPE_INT64, MLUOP_LAYOUT_ARRAY, {count});
+  declare(Argument::Kind::kHostArray, name, nullptr, data, MLUOP_DTYPE_INT64, MLUOP_LAYOUT_ARRAY, {&count, 1});
 }
 
 void Call::check_pointers() const {

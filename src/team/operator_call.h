@@ -70,6 +70,11 @@ class Call {
                              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void* optional_output(std::string_view name, const Output& tensor, mluOpDataType_t dtype,
                         std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
+  // Declare a tensor with the shape of another descriptor, which may be null.
+  void input_like(std::string_view name, const Input& tensor, const TensorDescriptor* like, mluOpDataType_t dtype,
+                  std::optional<mluOpTensorLayout_t> layout);
+  void output_like(std::string_view name, const Output& tensor, const TensorDescriptor* like,
+                   mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout);
   // An input of any element type, layout and shape.
   void input(std::string_view name, const TensorDescriptor* desc, const void* data);
   // Declares an output of one number without descriptor.
@@ -122,8 +127,7 @@ class Call {
   static constexpr size_t kMaxParameters = 12;
 
   void declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
-               mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout,
-               std::initializer_list<int64_t> shape);
+               mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout, std::span<const int64_t> shape);
   void declare(const Parameter& parameter) { parameters_.push_back(parameter); }
   void check_overlap() const;
   bool may_be_null(const Argument& argument) const;

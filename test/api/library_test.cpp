@@ -1,4 +1,4 @@
-// Versions, status names, element sizes, the last error, and the default level of the log.
+// Versions, the compiler, status names, element sizes, the last error, and the default level of the log.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -36,6 +36,16 @@ TEST(ApiLibrary, Versions) {
   }
   EXPECT_EQ(version_text(MLUOP_OMP_VERSION_MAJOR, MLUOP_OMP_VERSION_MINOR, MLUOP_OMP_VERSION_PATCH),
             MLUOP_OMP_VERSION);
+}
+
+// Library and tests have the same compiler.
+TEST(ApiLibrary, Compiler) {
+#if defined(__clang__)
+  const std::string expected = "clang " + version_text(__clang_major__, __clang_minor__, __clang_patchlevel__);
+#else
+  const std::string expected = "GCC " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__);
+#endif
+  EXPECT_EQ(mluOpOmpGetCompiler(), expected);
 }
 
 TEST(ApiLibrary, ErrorStrings) {

@@ -263,20 +263,32 @@ TEST(CaseFolder, InputsAlone) {
       }
     }
   }
-  EXPECT_THAT(with_free_shapes,
-              ::testing::ElementsAreArray({"bev_pool_forward",          "bezier_align_backward",
-                                           "border_align_backward",     "dcn_backward_data",
-                                           "dcn_backward_weight",       "dcn_forward",
-                                           "furthest_point_sample",     "furthest_point_sample_with_dist",
-                                           "gather_points_backward",    "indice_convolution_backward_filter",
-                                           "indice_maxpool_forward",    "masked_col2im_forward",
-                                           "prroi_pool_backward",       "prroi_pool_forward",
-                                           "ps_roi_pool_backward",      "riroi_align_rotated_backward",
-                                           "roi_align_backward_v2",     "roi_align_rotated_backward",
-                                           "roi_crop_backward",         "roi_pool_forward",
-                                           "roi_pooling_backward",      "roi_pooling_forward",
-                                           "roiaware_pool3d_backward",  "stack_group_points_backward",
-                                           "three_interpolate_backward"}));
+  EXPECT_THAT(with_free_shapes, ::testing::ElementsAreArray({"bev_pool_forward",
+                                                             "bezier_align_backward",
+                                                             "border_align_backward",
+                                                             "dcn_backward_data",
+                                                             "dcn_backward_weight",
+                                                             "dcn_forward",
+                                                             "furthest_point_sample",
+                                                             "furthest_point_sample_with_dist",
+                                                             "gather_points_backward",
+                                                             "indice_convolution_backward_filter",
+                                                             "indice_maxpool_forward",
+                                                             "masked_col2im_forward",
+                                                             "pixel_group",
+                                                             "prroi_pool_backward",
+                                                             "prroi_pool_forward",
+                                                             "ps_roi_pool_backward",
+                                                             "riroi_align_rotated_backward",
+                                                             "roi_align_backward_v2",
+                                                             "roi_align_rotated_backward",
+                                                             "roi_crop_backward",
+                                                             "roi_pool_forward",
+                                                             "roi_pooling_backward",
+                                                             "roi_pooling_forward",
+                                                             "roiaware_pool3d_backward",
+                                                             "stack_group_points_backward",
+                                                             "three_interpolate_backward"}));
 }
 
 // A folder made by hand with results, initial contents, and settings that other cases of the operator have.

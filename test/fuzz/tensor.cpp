@@ -66,7 +66,7 @@ Fault Tensor::change_desc(Decoder& decoder) {
     case 1: return Fault::kHarmful;  // empty
     case 2: {
       const mluOpDataType_t dtype = decoder.pick(kDtypes);
-      if (dtype == dtype_ || !set_faulty(layout_, dtype, dims_)) break;
+      if (dtype == dtype_ || rule_.is_any_type || !set_faulty(layout_, dtype, dims_)) break;
       return Fault::kHarmful;
     }
     case 3: {

@@ -87,6 +87,7 @@ TEST(OpsWorkspace, BytesOfABoxOrPoint) {
   } kTable[] = {
       {"dynamic_point_to_voxel_forward", {{"n", kMany}}, 24},
       {"furthest_point_sample", {{"b", 1}, {"n", kMany}}, 37},
+      {"generate_proposals_v2", {{"n", 1}, {"h", kMany}, {"w", 1}, {"a", 1}, {"pre_nms_top_n", 0}}, 57},
       {"knn", {{"b", 1}, {"n", kMany}}, 12},
       {"nms", {{"n", kMany}}, 65},
       {"nms", {{"n", kMany}, {"planar", 0}}, 77},

@@ -66,7 +66,8 @@ class RulesOf {
     }
     set(i, "empty", Descriptor(), rule.id + " has (data type INVALID|0 dimensions), expected .+");
     for (const mluOpDataType_t dtype : kDtypes) {
-      if (dtype == tensor.dtype) continue;
+      const bool is_supported = std::find(op_.dtypes.begin(), op_.dtypes.end(), dtype) != op_.dtypes.end();
+      if (dtype == tensor.dtype || (rule.is_any_type && is_supported)) continue;
       set(i, "data type", Descriptor(dtype, tensor.dims, tensor.layout), "\\w+ has data type \\w+, expected .+",
           true);
     }

@@ -230,12 +230,60 @@ def bbox_overlaps(boxes1, boxes2, mode, aligned, offset):
     return shared / np.maximum(base, offset)
 
 
+_EPSILON = 1e-8  # in diff_iou_rotated_sort_vertices
+
+
+def _is_before(p, q):
+    """Returns whether vertices (x, y, key) are before others in the order of mmcv's kernel."""
+    x, y = (abs(p[i] - q[i]).astype(np.float64) for i in (0, 1))
+    difference = (p[2] - q[2]).astype(np.float64)
+    above = (p[1] > 0) & (q[1] > 0) & (difference > _EPSILON)
+    below = (p[1] < 0) & (q[1] < 0) & (difference < _EPSILON)
+    return ~((x < _EPSILON) & (y < _EPSILON)) & (((p[1] > 0) & (q[1] < 0)) | above | below)
+
+
+def _with_keys(x, y):
+    """Returns x, y, and the squared cosines of the angles with the signs of x."""
+    norms = ((x * x + y * y).astype(np.float64) + _EPSILON).astype(x.dtype)
+    return np.stack((x, y, abs(x) * x / norms))
+
+
+@np.errstate(all="ignore")
+def diff_iou_rotated_sort_vertices(vertices, mask, num_valid):
+    vertices, mask = at_least_float32(vertices), mask.astype(bool)
+    vertices = _with_keys(vertices[..., 0], vertices[..., 1])
+    start = _with_keys(*np.array([[1], [-_EPSILON]], vertices.dtype))[:, :, np.newaxis]
+    pad = np.where(mask[..., 8:].all(2), 0, 8 + np.argmin(mask[..., 8:], 2))[..., np.newaxis]
+    idx, previous = np.repeat(pad, 9, 2), None
+    count = np.minimum(num_valid, 8)[..., np.newaxis]
+    count = np.where(count < 3, -1, count)
+    for j in range(8):
+        first, found = np.broadcast_to(start, vertices.shape[:3]), np.zeros(mask.shape[:2], int)
+        for k in range(24):
+            candidate = vertices[..., k]
+            replaces = mask[..., k] & _is_before(candidate, first)
+            if previous is not None:
+                replaces &= _is_before(previous, candidate)
+            first, found = np.where(replaces, candidate, first), np.where(replaces, k, found)
+        idx[..., j] = np.where(j < count[..., 0], found, idx[..., j])
+        previous = np.take_along_axis(vertices, found[np.newaxis, ..., np.newaxis], 3)[..., 0]
+    idx = np.where(np.arange(9) == count, idx[..., :1], idx)
+    equal = (idx[..., :4, np.newaxis] == idx[..., np.newaxis, 4:8]).sum((2, 3))[..., np.newaxis]
+    whole = np.where(np.arange(9) < 4, idx, np.where(np.arange(9) == 4, idx[..., :1], pad))
+    return np.where((count == 8) & (equal == 4), whole, idx).astype(np.int32)
+
+
 def box_iou_rotated_arguments(random, N=9, M=7, mode=("iou", "iof"), aligned=(False, True)):
     return random.rotated(N), random.rotated(N if aligned else M), mode, aligned
 
 
 def box_iou_quadri_arguments(random, N=9, M=7, mode=("iou", "iof"), aligned=(False, True)):
     return random.quads(N), random.quads(N if aligned else M), mode, aligned
+
+
+def diff_iou_rotated_sort_vertices_arguments(random, B=2, N=9):
+    mask = random.integers(0, 4, B, N, 24) == 0
+    return random.floats(B, N, 24, 2), mask, mask.sum(2).astype(np.int32)
 
 
 def boxes_overlap_bev_arguments(random, N=9, M=7):

@@ -39,3 +39,40 @@ def sigmoid_focal_loss_arguments(random, N=9, C=5, gamma=(2.0, 1.5), alpha=(0.25
 
 
 sigmoid_focal_loss_backward_arguments = sigmoid_focal_loss_arguments
+
+
+def _targets(softmax, target, weight):
+    """Returns the probabilities of the targets, their logarithms, and the weights of the rows. Both
+    are 1 for the target -1.
+    """
+    rows = np.arange(len(target))
+    columns = np.append(softmax.astype(np.float64), np.ones((len(target), 1)), 1)
+    p = np.clip(columns[rows, target], 0, 1)
+    weights = np.ones(len(target)) if weight is None else np.append(weight, 1)[target]
+    return p, np.log(np.maximum(p, 2.0**-126)), weights.astype(np.float64)
+
+
+def softmax_focal_loss(softmax, target, weight, gamma, alpha):
+    p, log, weights = _targets(softmax, target, weight)
+    return np.where(target < 0, 0, -weights * alpha * (1 - p) ** gamma * log)
+
+
+def softmax_focal_loss_backward(softmax, target, weight, gamma, alpha):
+    p, log, weights = _targets(softmax, target, weight)
+    wrong = 1 - p
+    # The limit of log(p) / (1 - p) at 1 is -1.
+    slope = np.divide(log, wrong, out=-np.ones_like(p), where=wrong != 0)
+    buff = np.where(target < 0, 0, weights * alpha * wrong**gamma * (gamma * p * slope - 1))
+    is_target = target[:, np.newaxis] == np.arange(softmax.shape[1])
+    grads = buff[:, np.newaxis] * (is_target - softmax.astype(np.float64))
+    return buff, np.where(target[:, np.newaxis] < 0, 0, grads)
+
+
+def softmax_focal_loss_arguments(random, N=9, C=5, gamma=(2.0, 0.5), alpha=(0.25, 0.75)):
+    """Some rows have no class, -1."""
+    exp = np.exp(random.floats(N, C))
+    target = random.integers(-1, C, N)
+    return exp / exp.sum(1, keepdims=True), target, random.positive(C), gamma, alpha
+
+
+softmax_focal_loss_backward_arguments = softmax_focal_loss_arguments

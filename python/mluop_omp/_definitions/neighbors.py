@@ -84,7 +84,7 @@ def _may_enter(d2, k):
     return may_enter
 
 
-def _sift_down(dist2, idx, rows, size):
+def sift_down(dist2, idx, rows, size):
     """Exchanges the root of each heap with its greater child, the left of equal ones, until it is
     greater than both.
     """
@@ -126,11 +126,11 @@ def knn(xyz, new_xyz, k):
         rows = centers[slot < counts]
         rows = rows[squares[starts[rows] + slot] < dist2[rows, 0]]
         dist2[rows, 0], idx[rows, 0] = (each[starts[rows] + slot] for each in (squares, indices))
-        _sift_down(dist2, idx, rows, k)
+        sift_down(dist2, idx, rows, k)
     for size in range(k - 1, 0, -1):
         for array in (dist2, idx):
             array[:, [0, size]] = array[:, [size, 0]]
-        _sift_down(dist2, idx, centers, size)
+        sift_down(dist2, idx, centers, size)
     return dist2.reshape(shape), idx.reshape(shape)
 
 

@@ -126,6 +126,56 @@ def nms_match(dets, iou_threshold):
     return np.concatenate(groups).astype(np.int32), sizes
 
 
+def _decoded(anchors, deltas, variances, im_shape, offset):
+    """Returns the boxes of anchors, clamped to a picture. All are [K, 4]."""
+    number = anchors.dtype.type
+    sides = anchors[:, 2:] - anchors[:, :2] + offset
+    centers = anchors[:, :2] + sides / 2 + deltas[:, :2] * sides * variances[:, :2]
+    scales = np.minimum(deltas[:, 2:] * variances[:, 2:], number(np.log(1000 / 16)))
+    half = np.exp(scales, dtype=np.float64).astype(anchors.dtype) * sides / 2
+    boxes = np.stack((centers - half, centers + half - offset), 1)
+    return np.maximum(np.minimum(boxes, im_shape[::-1] - offset), 0).reshape(-1, 4)
+
+
+@np.errstate(all="ignore")
+def generate_proposals_v2(
+    scores,
+    bbox_deltas,
+    im_shape,
+    anchors,
+    variances,
+    pre_nms_top_n,
+    post_nms_top_n,
+    nms_thresh,
+    min_size,
+    eta,
+    pixel_offset,
+):
+    scores, bbox_deltas, im_shape = map(at_least_float32, (scores, bbox_deltas, im_shape))
+    anchors, variances = (at_least_float32(each).reshape(-1, 4) for each in (anchors, variances))
+    if len(anchors) == 0:
+        raise ValueError("there are no anchors")
+    number = scores.dtype.type
+    offset, least = number(pixel_offset), np.fmax(number(min_size), number(1))
+    rois, probs = [np.zeros((0, 4), number)], [np.zeros(0, number)]
+    for n in range(len(scores)):
+        best = _descending(scores[n].ravel())
+        best = best[:pre_nms_top_n] if pre_nms_top_n > 0 else best
+        deltas, of_boxes = bbox_deltas[n].reshape(-1, 4)[best], scores[n].ravel()[best]
+        boxes = _decoded(anchors[best], deltas, variances[best], im_shape[n], offset)
+        sides = boxes[:, 2:] - boxes[:, :2] + offset
+        remain = (sides >= least).all(1)
+        if pixel_offset:
+            remain &= (boxes[:, :2] + sides / 2 <= im_shape[n, ::-1]).all(1)
+        boxes, of_boxes = boxes[remain], of_boxes[remain]
+        kept = _kept(boxes, of_boxes, nms_thresh, lambda a, b: _ious_of_corners(a, b, offset))
+        rois.append(boxes[kept] if len(kept) else np.zeros((1, 4), number))
+        probs.append(of_boxes[kept] if len(kept) else np.zeros(1, number))
+    rois, probs = ([each[:post_nms_top_n] for each in parts] for parts in (rois, probs))
+    num = np.array([len(each) for each in probs[1:]], np.int32)
+    return np.concatenate(rois), np.concatenate(probs)[:, np.newaxis], num
+
+
 def nms_arguments(random, N=20, offset=(0, 1)):
     return random.corners(N), random.floats(N), 0.3, offset
 
@@ -155,3 +205,9 @@ def soft_nms_arguments(random, N=20, method=("gaussian", "linear", "naive"), off
 
 def nms_match_arguments(random, N=20):
     return np.concatenate((random.corners(N), random.floats(N, 1)), 1), 0.3
+
+
+def generate_proposals_v2_arguments(random, N=2, H=3, W=4, A=2, pixel_offset=(False, True)):
+    anchors = 8 * random.corners(H * W * A).reshape(H, W, A, 4)
+    tensors = random.floats(N, H, W, A), random.floats(N, H, W, 4 * A), 16 * random.positive(N, 2)
+    return *tensors, anchors, random.positive(H, W, A, 4) / 4, 20, 12, 0.5, 0.1, 1.0, pixel_offset

@@ -1,7 +1,7 @@
 """The derivative of an operator, for reverse and forward mode.
 
-An operator has one output with a derivative, its first. Formulas consist of operators that have
-derivatives themselves, so that derivatives of any order follow.
+The first output of an operator has a derivative, or several of the first. Formulas consist of
+operators that have derivatives themselves, so that derivatives of any order follow.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ class Derivative:
     """The derivative of an operator.
 
     gradients(needs, grad, *kept) returns the gradients of the first inputs; the others have none.
-        `needs` tells which inputs require a gradient.
-    jvp(inputs, tangents, outputs) returns the tangent of the first output. The tangents of some
-        inputs are None.
+        `needs` tells which inputs require a gradient. With several outputs, the gradient of each
+        takes the place of `grad`.
+    jvp(inputs, tangents, outputs) returns the tangent of the first output; with several outputs, a
+        tuple of tangents. The tangents of some inputs are None.
     keep(inputs, outputs) returns what is kept: the inputs, unless it is given.
+    outputs: how many outputs have a derivative.
     """
 
     name: str
@@ -31,12 +33,14 @@ class Derivative:
     def __init__(
         self,
         gradients: Callable[..., Sequence[Tensor | None]],
-        jvp: Callable[..., Tensor],
+        jvp: Callable[..., Tensor | tuple[Tensor, ...]],
         keep: Callable[[tuple, Any], Kept] | None = None,
+        outputs: int = 1,
     ) -> None:
         self.gradients = gradients
         self.jvp = jvp
         self.keep: Any = keep
+        self.outputs = outputs
 
     def declare(self, name: str, inputs: list[str], tensors: int) -> None:
         """Receives the name of the operator, the names of its inputs, and how many are tensors."""
@@ -50,9 +54,10 @@ class Derivative:
         if tensors:
             ctx.save_for_backward(*tensors)
 
-    def backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(self, ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         before, after = ctx.kept
-        gradients = self.gradients(ctx.needs, grad, *before, *ctx.saved_tensors, *after)
+        kept = (*before, *ctx.saved_tensors, *after)
+        gradients = self.gradients(ctx.needs, *grads[: self.outputs], *kept)
         return (*gradients, *[None] * (len(ctx.needs) - len(gradients)))
 
 
@@ -112,7 +117,7 @@ class NoDerivative(Derivative):
     def save(self, ctx: Any, inputs: tuple, outputs: Any) -> None:
         pass
 
-    def backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(self, ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         return self._refuse()
 
     def _refuse(self, *_: Any) -> Any:

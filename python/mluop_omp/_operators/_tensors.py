@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
-from mluop_omp._arrays import DTYPES, Arrays, Descriptor
+from mluop_omp._arrays import DTYPES, Arrays
 from mluop_omp._library import bad_param
 
 _NAMES = {code: name for name, code in DTYPES.items()}
@@ -55,13 +55,12 @@ def require_sizes(declaration: str, *tensors: Sequence[Any]) -> None:
         else:
             dtype = descriptor.dtype if dtype is None else dtype
             _require_type(name, descriptor.dtype, dtype)
-        _require_shape(name, descriptor, dimensions, sizes)
+        require_shape(name, descriptor, dimensions, sizes)
 
 
-def _require_shape(
-    name: str, descriptor: Descriptor, dimensions: list[str], sizes: dict[str, int]
-) -> None:
-    shape = descriptor.shape
+def require_shape(name: str, tensor: Any, dimensions: list[str], sizes: dict[str, int]) -> None:
+    """Checks the shape of a tensor. `sizes` are the sizes of the letters so far."""
+    shape = tensor.shape
     if len(shape) != len(dimensions):
         raise bad_param(f"{name} has {len(shape)} dimensions, expected {len(dimensions)}")
     for axis, (found, letter) in enumerate(zip(shape, dimensions)):

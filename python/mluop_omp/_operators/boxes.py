@@ -17,6 +17,7 @@ __all__ = [
     "box_iou_quadri",
     "box_iou_rotated",
     "boxes_overlap_bev",
+    "diff_iou_rotated_sort_vertices",
     "points_in_boxes",
     "points_in_boxes_all",
     "points_in_boxes_part",
@@ -29,6 +30,7 @@ _bbox_overlaps = function("mluOpBboxOverlaps", "pibipppppp")
 _box_iou_quadri = function("mluOpOmpBoxIouQuadri", "pibpppppp")
 _box_iou_rotated = function("mluOpBoxIouRotated", "pibpppppp")
 _boxes_overlap_bev = function("mluOpOmpBoxesOverlapBev", "ppppppp")
+_sort_vertices = function("mluOpDiffIouRotatedSortVerticesForward", "ppppppppp")
 _points_in_boxes = function("mluOpPointsInBoxes", "ppppppp")
 _points_in_boxes_part = function("mluOpOmpPointsInBoxesPart", "ppppppp")
 _points_in_boxes_all = function("mluOpOmpPointsInBoxesAll", "ppppppp")
@@ -185,6 +187,38 @@ def boxes_overlap_bev(arrays: Arrays, boxes_a: Array, boxes_b: Array) -> Array:
     shape = (boxes_a_tensor[0].shape[0], boxes_b_tensor[0].shape[0])
     inputs = (*boxes_a_tensor, *boxes_b_tensor)
     return output_of(arrays, _boxes_overlap_bev, inputs, "overlaps", shape, boxes_a)
+
+
+@operator(definitions)
+def diff_iou_rotated_sort_vertices(
+    arrays: Arrays, vertices: Array, mask: Array, num_valid: Array
+) -> Array:
+    """Sorts the vertices of the intersections of rotated boxes, counter-clockwise (mmcv).
+
+    diff_iou_rotated_2d and diff_iou_rotated_3d of mmcv compute areas from vertices in this order.
+    The comparison is the one of mmcv's kernel, which is wrong for vertices with y = 0 and for
+    vertices that nearly coincide: mluOpDiffIouRotatedSortVerticesForward defines it.
+
+    Args:
+        vertices: float32 or float64 [B, N, 24, 2], relative to the mean of the valid ones: 8
+            corners, then 16 crossings of sides.
+        mask: bool [B, N, 24]: which are valid.
+        num_valid: int32 [B, N]. Numbers above 8 count as 8.
+
+    Returns:
+        int32 [B, N, 9]: the indices of the vertices, then the first again, then the first crossing
+            that is not valid; 0 if there is none. If num_valid is less than 3, only the latter.
+            Exact: operations are rounded to the dtype.
+
+    Source: mluOpDiffIouRotatedSortVerticesForward; mmcv diff_iou_rotated_2d.
+    """
+    vertices_tensor = arrays.tensor("vertices", vertices, "B N 24 2")
+    inputs = (
+        *(*vertices_tensor, *arrays.tensor("mask", mask, "B N 24")),
+        *arrays.tensor("num_valid", num_valid, "B N"),
+    )
+    shape = (*vertices_tensor[0].shape[:2], 9)
+    return output_of(arrays, _sort_vertices, inputs, "idx", shape)
 
 
 @operator(definitions_of_points)

@@ -20,10 +20,17 @@ from mluop_omp._operators._derivative import (
 from mluop_omp._operators._tensors import output_of
 from mluop_omp._operators._torch import Tensor, ops, torch
 
-__all__ = ["sigmoid_focal_loss", "sigmoid_focal_loss_backward"]
+__all__ = [
+    "sigmoid_focal_loss",
+    "sigmoid_focal_loss_backward",
+    "softmax_focal_loss",
+    "softmax_focal_loss_backward",
+]
 
 _loss = function("mluOpFocalLossSigmoidForward", "piippppppffpp")
 _loss_backward = function("mluOpFocalLossSigmoidBackward", "piippppppffpp")
+_row_loss = function("mluOpOmpSoftmaxFocalLossForward", "pppppppffpp")
+_row_loss_backward = function("mluOpOmpSoftmaxFocalLossBackward", "pppppppffpppp")
 # Enumerators of mlu_op.h.
 _HIGH_PRECISION, _REDUCTION_NONE = 1, 0
 
@@ -165,3 +172,91 @@ def sigmoid_focal_loss_backward(
     Source: mluOpFocalLossSigmoidBackward; mmcv sigmoid_focal_loss.
     """
     return _compute(_loss_backward, "grad_input", arrays, input, target, weight, gamma, alpha)
+
+
+def _row_inputs(
+    arrays: Arrays, softmax: Any, target: Any, weight: Any, gamma: float, alpha: float
+) -> tuple[Any, ...]:
+    return (
+        *arrays.tensor("softmax", softmax, "N C"),
+        *arrays.tensor("target", target, "N"),
+        *((None, None) if weight is None else arrays.tensor("weight", weight, "C")),
+        *(float(alpha), float(gamma)),
+    )
+
+
+@operator(definitions, derivative=NoDerivative())
+def softmax_focal_loss(
+    arrays: Arrays,
+    softmax: Array,
+    target: Array,
+    weight: Array | None = None,
+    gamma: float = 2.0,
+    alpha: float = 0.25,
+) -> Array:
+    """Returns the softmax focal loss of each row.
+
+    With p the softmax of the target, the loss is ``-w alpha (1 - p)^gamma log(p)``. As the function
+    of mmcv._ext, it takes the softmax; mmcv.ops.softmax_focal_loss takes logits, gamma and alpha
+    before weight, and sums or averages the losses. alpha multiplies the losses of all classes. The
+    function has no derivative; `softmax_focal_loss_backward` returns the gradient for the logits,
+    and mmcv.ops.softmax_focal_loss uses it.
+
+    Args:
+        softmax: float16, bfloat16, float32 or float64 [N, C], probabilities; a number outside
+            [0, 1] counts as the nearer bound. float16 and bfloat16 are computed in float32.
+        target: int32 [N]: the class of a row, 0 to C - 1; the loss of a row with -1 is 0.
+        weight: [C], of the dtype of softmax: w is the weight of the target; 1 for all if weight is
+            None.
+        gamma: the exponent, 0 to 10000.
+        alpha: the factor of all losses.
+
+    Returns:
+        [N], of the dtype of softmax. The argument of the logarithm is at least 2^-126.
+
+    Raises:
+        MluOpError: gamma is out of range; a target is outside [-1, C - 1].
+
+    Source: mluOpOmpSoftmaxFocalLossForward; arXiv:1708.02002; mmcv softmax_focal_loss.
+    """
+    inputs = _row_inputs(arrays, softmax, target, weight, gamma, alpha)
+    return output_of(arrays, _row_loss, inputs, "output", inputs[0].shape[:1], softmax)
+
+
+@operator(definitions, derivative=NoDerivative())
+def softmax_focal_loss_backward(
+    arrays: Arrays,
+    softmax: Array,
+    target: Array,
+    weight: Array | None = None,
+    gamma: float = 2.0,
+    alpha: float = 0.25,
+) -> tuple[Array, Array]:
+    """Returns the gradient of each loss of `softmax_focal_loss` with respect to the logits.
+
+    Args:
+        softmax: float16, bfloat16, float32 or float64 [N, C], the softmax of the logits.
+        target: int32 [N].
+        weight: [C], of the dtype of softmax, or None.
+        gamma: the exponent, 0 to 10000.
+        alpha: the factor of all losses.
+
+    Returns:
+        buff: [N], of the dtype of softmax, the factor of the row:
+            ``w alpha (gamma (1 - p)^(gamma - 1) p log(p) - (1 - p)^gamma)``, and its limit for
+            p = 1: -w alpha if gamma is 0, otherwise 0.
+        grad_input: [N, C], of the dtype of softmax: buff (1 - softmax) for the target of the row,
+            -buff softmax for other classes. Rows with the target -1 are 0 in both.
+
+    Raises:
+        MluOpError: gamma is out of range; a target is outside [-1, C - 1].
+
+    Source: mluOpOmpSoftmaxFocalLossBackward; mmcv softmax_focal_loss.
+    """
+    inputs = _row_inputs(arrays, softmax, target, weight, gamma, alpha)
+    N, C = inputs[0].shape
+    buff, *buff_tensor = arrays.output("buff", (N,), softmax)
+    grad, *grad_tensor = arrays.output("grad_input", (N, C), softmax)
+    with arrays.handle() as own:
+        own.call(_row_loss_backward, *inputs, *buff_tensor, *grad_tensor)
+    return buff, grad

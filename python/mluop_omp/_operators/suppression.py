@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Any, Callable
 
 import numpy as np
 
-from mluop_omp._arrays import NUMPY, Arrays, Tensor, enumerator, int32
+from mluop_omp._arrays import NUMPY, Arrays, Tensor, enumerator, extent, int32
 from mluop_omp._definitions import suppression as definitions
 from mluop_omp._library import Object, bad_param, function
 from mluop_omp._operators._declaration import Array, Operator, operator
@@ -16,6 +17,7 @@ from mluop_omp._operators._derivative import NoDerivative
 from mluop_omp._operators._descriptors import descriptors
 
 __all__ = [
+    "generate_proposals_v2",
     "nms",
     "nms3d",
     "nms3d_normal",
@@ -43,6 +45,8 @@ _soft_nms_workspace = function("mluOpOmpGetSoftNmsWorkspaceSize", "ppp")
 _soft_nms = function("mluOpOmpSoftNms", "pifffipppppsppppp")
 _nms_match_workspace = function("mluOpOmpGetNmsMatchWorkspaceSize", "ppp")
 _nms_match = function("mluOpOmpNmsMatch", "pfpppsppppp")
+_generate_proposals_v2_workspace = function("mluOpGetGenerateProposalsV2WorkspaceSize_v2", "ppip")
+_generate_proposals_v2 = function("mluOpGenerateProposalsV2", "piifffbpppppppppppsppppppp")
 
 
 def _kept(
@@ -405,3 +409,85 @@ def nms_match(arrays: Arrays, dets: Array, iou_threshold: float) -> tuple[Array,
         )
         found = own.number.value
     return members, arrays.first_rows(sizes, (N,), found)
+
+
+@operator(definitions, derivative=NoDerivative())
+def generate_proposals_v2(
+    arrays: Arrays,
+    scores: Array,
+    bbox_deltas: Array,
+    im_shape: Array,
+    anchors: Array,
+    variances: Array,
+    pre_nms_top_n: int = 6000,
+    post_nms_top_n: int = 1000,
+    nms_thresh: float = 0.5,
+    min_size: float = 0.1,
+    eta: float = 1.0,
+    pixel_offset: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Returns the proposals of a region proposal network (PaddlePaddle).
+
+    For each picture, in descending order of scores: the pre_nms_top_n best anchors are moved and
+    scaled by their deltas and clamped to the picture; boxes with a side less than ``max(min_size,
+    1)`` are dropped; a box is kept unless its IoU with a box kept before exceeds nms_thresh; the
+    first post_nms_top_n kept boxes are the rois. Among equal scores, the lower index comes first;
+    NaN comes before all numbers. With o = 1 if pixel_offset, else 0, d and v the deltas and
+    variances of an anchor, and M = log(1000 / 16):
+
+    - ``w = x2 - x1 + o``, ``c = x1 + w / 2 + d[0] w v[0]``, ``w' = exp(min(d[2] v[2], M)) w``;
+    - ``x1' = c - w' / 2``, ``x2' = c + w' / 2 - o``, clamped to [0, width - o]; y likewise.
+
+    Args:
+        scores: float32 or float64 [N, H, W, A].
+        bbox_deltas: [N, H, W, 4 A], of the dtype of scores.
+        im_shape: [N, 2], of the dtype of scores: height and width of each picture, in pixels.
+        anchors: [H, W, A, 4], of the dtype of scores: x1, y1, x2, y2, in pixels.
+        variances: [H, W, A, 4], of the dtype of scores.
+        pre_nms_top_n: 0 or less: all anchors.
+        post_nms_top_n: the most rois of a picture.
+        nms_thresh: more than 0; NaN suppresses no box.
+        min_size: in pixels.
+        eta: at least 1, not used: the threshold is not adapted.
+        pixel_offset: whether x2 and y2 are the last pixels of a box. Boxes whose center is outside
+            the picture are then dropped.
+
+    Returns:
+        rois: [K, 4] of the dtype of scores: x1, y1, x2, y2, the rois of each picture after the ones
+            of the picture before. A picture without rois has one of zeros, with score 0.
+        probs: [K, 1], the scores of the rois.
+        num: int32 [N], the number of rois of each picture.
+            All are the same in every run and at any number of threads. Boxes with NaN are dropped.
+
+    Raises:
+        MluOpError: H, W or A is 0; post_nms_top_n is negative; nms_thresh is not positive; eta is
+            less than 1; shapes differ.
+
+    Source: mluOpGenerateProposalsV2; PaddlePaddle generate_proposals.
+    """
+    scores_tensor = arrays.tensor("scores", scores, "N H W A")
+    inputs = (
+        scores_tensor,
+        arrays.tensor("bbox_deltas", bbox_deltas, "N H W 4A"),
+        arrays.tensor("im_shape", im_shape, "N 2"),
+        arrays.tensor("anchors", anchors, "H W A 4"),
+        arrays.tensor("variances", variances, "H W A 4"),
+    )
+    before, after = int32("pre_nms_top_n", pre_nms_top_n), int32("post_nms_top_n", post_nms_top_n)
+    numbers = before, after, float(nms_thresh), float(min_size), float(eta), bool(pixel_offset)
+    N = scores_tensor[0].shape[0]
+    rows = N * extent(after)
+    rois, *rois_tensor = arrays.output("rois", (rows, 4), scores)
+    probs, *probs_tensor = arrays.output("probs", (rows, 1), scores)
+    num, *num_tensor = arrays.output("num", (N,))
+    with arrays.handle() as own:
+        workspace = own.workspace(_generate_proposals_v2_workspace, scores_tensor[0], before)
+        own.call(
+            *(_generate_proposals_v2, *numbers, *itertools.chain(*inputs), *workspace),
+            *(*rois_tensor, *probs_tensor, *num_tensor, own.number_address),
+        )
+        found = own.number.value
+    rois, probs = (
+        arrays.first_rows(each, (rows, columns), found) for each, columns in ((rois, 4), (probs, 1))
+    )
+    return rois, probs, num

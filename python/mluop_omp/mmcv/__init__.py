@@ -5,9 +5,9 @@
 
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes
 and functions of mmcv compute tensors of the CPU with this library; docs/mmcv.md lists each of them.
-It works with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for all other functions
-and devices, and for float64 in deformable convolutions, RoI align and its forms,
-active_rotated_filter and nms_rotated.
+It works with mmcv-lite, which has no kernels. A full mmcv keeps its kernels for other devices, and
+for float64 in deformable convolutions, RoI align and its forms, active_rotated_filter and
+nms_rotated.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from mluop_omp import _dispatch, _requirements
 from mluop_omp._adapters import rows_of_three
 from mluop_omp.mmcv import (
     _attention,
+    _batch_norm,
     _bezier_rois,
     _boxes,
+    _build,
     _deform_conv,
     _filters,
     _functions,
@@ -35,6 +37,8 @@ from mluop_omp.mmcv import (
     _points,
     _rois,
     _rotated_rois,
+    _stylegan,
+    _text_regions,
     _videos,
 )
 
@@ -43,6 +47,7 @@ __all__ = ["FUNCTIONS", "install", "rows_of_three"]
 _MODULE = "mmcv._ext"
 _MODULES = (
     _attention,
+    _batch_norm,
     _bezier_rois,
     _boxes,
     _deform_conv,
@@ -54,18 +59,29 @@ _MODULES = (
     _points,
     _rois,
     _rotated_rois,
+    _text_regions,
     _videos,
 )
-# What computes the functions of mmcv._ext for tensors of the CPU, by name: the public functions of
-# the modules.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: value
-    for module in _MODULES
-    for name, value in vars(module).items()
-    if name[0] != "_" and getattr(value, "__module__", "") == module.__name__
-}
+
+
+def _of_modules(*modules: types.ModuleType) -> dict[str, Callable[..., Any]]:
+    """Returns the public functions of modules by name."""
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if name[0] != "_" and getattr(value, "__module__", "") == module.__name__
+    }
+
+
+# What computes the functions of mmcv._ext for tensors of the CPU, by name.
+FUNCTIONS = _of_modules(*_MODULES)
+# Functions that mmcv does not call for tensors of the CPU: PyTorch computes direct calls.
+_FORMULATIONS = _of_modules(_stylegan)
+# Functions without tensors, of an mmcv without kernels; a full mmcv keeps its own.
+_ANSWERS = _of_modules(_build)
 # The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
-# computed here.
+# computed here. contour_expand, on integers, is not among them: all its calls are computed here.
 _CPU_KERNELS = {
     "active_rotated_filter_backward": _dispatch.SINGLE,
     "active_rotated_filter_forward": _dispatch.SINGLE,
@@ -81,6 +97,7 @@ _CPU_KERNELS = {
     "nms": _dispatch.SINGLE_AND_DOUBLE,
     "nms_quadri": _dispatch.SINGLE_AND_DOUBLE,
     "nms_rotated": _dispatch.SINGLE,
+    "pixel_group": _dispatch.SINGLE_AND_DOUBLE,
     "points_in_boxes_cpu_forward": _dispatch.SINGLE_AND_DOUBLE,
     "roi_align_backward": _dispatch.SINGLE,
     "roi_align_forward": _dispatch.SINGLE,
@@ -90,27 +107,19 @@ _CPU_KERNELS = {
     "rotated_feature_align_forward": _dispatch.SINGLE,
     "softnms": _dispatch.SINGLE_AND_DOUBLE,
 }
-# The functions that are not provided here, and that have a CPU kernel in a full mmcv.
-_IN_FULL_MMCV = {
-    *("contour_expand", "get_compiler_version", "get_compiling_cuda_version", "pixel_group"),
-}
 
 
 def _without_kernel(name: str) -> str:
-    """Returns the message of a function of an mmcv without kernels, with what to do next."""
+    """Returns the message of a function of an mmcv without kernels, with what to do next.
+
+    All functions of mmcv 2.1 and 2.2 are provided; other versions may have more.
+    """
     # Such as mmcv-lite.
     installed = (_requirements.installed("mmcv") or "mmcv").split()[0].rstrip(",")
-    if name in FUNCTIONS:
+    if name in FUNCTIONS or name in _FORMULATIONS:
         reason = f"got no tensor of the CPU, and {installed} has no other kernel: use the CPU"
-    elif name in _IN_FULL_MMCV:
-        full, version = installed.replace("-lite", ""), sys.modules["mmcv"].__version__
-        reason = (
-            f"has no CPU kernel in mluop_omp or {installed}: install a full mmcv, by "
-            f"`pip uninstall {installed}` and `MMCV_WITH_OPS=1 pip install --no-build-isolation "
-            f"--no-binary {full} {full}=={version}`"
-        )
     else:
-        reason = "has no CPU kernel in mluop_omp or mmcv: compute it on another device"
+        reason = f"has no CPU kernel in mluop_omp or {installed}: compute it on another device"
     return f"{_MODULE}.{name} {reason}; docs/mmcv.md lists what runs on a CPU"
 
 
@@ -138,6 +147,7 @@ def _extension() -> types.ModuleType:
             raise
     stand_in = _StandIn(_MODULE)
     stand_in.__spec__ = importlib.machinery.ModuleSpec(_MODULE, None)
+    vars(stand_in).update(_ANSWERS)
     sys.modules[_MODULE] = stand_in
     # As the import of a submodule does.
     setattr(sys.modules["mmcv"], "_ext", stand_in)  # noqa: B010
@@ -148,7 +158,7 @@ def install() -> None:
     """Provides functions of mmcv._ext for tensors of the CPU; once, if repeated."""
     extension = _extension()
     cpu_kernels = {} if isinstance(extension, _StandIn) else _CPU_KERNELS
-    for name, ours in FUNCTIONS.items():
+    for name, ours in (FUNCTIONS | _FORMULATIONS).items():
         _dispatch.replace(extension, name, ours, cpu_kernels.get(name))
     # Other modules have copies of the functions, but apply the classes.
     for module, name in (

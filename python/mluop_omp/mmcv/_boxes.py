@@ -72,6 +72,14 @@ def nms_quadri(args: Args) -> Tensor:
     return compute(operators.nms_quadri, *arguments, conversion=at_least_float32).long()
 
 
+@takes("vertices, mask, num_valid")
+def diff_iou_rotated_sort_vertices_forward(args: Args) -> Tensor:
+    """Returns the indices of the vertices in the order of mmcv's kernel, int32 [B, N, 9]."""
+    arguments = args.vertices, args.mask, args.int32("num_valid")
+    sort = operators.diff_iou_rotated_sort_vertices
+    return compute(sort, *arguments, conversion=at_least_float32)
+
+
 @writes("ans_iou", "boxes_a, boxes_b, ans_iou", at_least_float32)
 def iou3d_boxes_overlap_bev_forward(args: Args) -> Any:
     """Writes the shared areas, not IoUs, to ans_iou [N, M]."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp._adapters import Args, compute, takes, writes
-from mluop_omp._library import bad_param, not_supported
+from mluop_omp._library import bad_param
 from mluop_omp._operators._declaration import operators
 from mluop_omp._operators.sparse_conv import find_pairs
 from mluop_omp.torch import rulebooks
@@ -98,18 +98,30 @@ def dynamic_voxelize_forward(
     coors.copy_(torch.where(inside, cell, -1).flip(1))
 
 
-@takes(
-    "indices, batchSize, outSpatialShape, spatialShape, kernelSize, stride, padding, dilation, "
-    "outPadding, _subM, _transpose"
+_GEOMETRY = (
+    "batchSize, outSpatialShape, spatialShape, kernelSize, stride, padding, dilation, outPadding, "
+    "_subM, _transpose"
 )
+
+
+@takes(f"indices, {_GEOMETRY}")
 def _get_indice_pairs(args: Args) -> list[Tensor]:
+    return _pairs(args)
+
+
+@takes(f"indices, gridOut, {_GEOMETRY}")
+def _get_indice_pairs_in_grid(args: Args) -> list[Tensor]:
+    """As `_get_indice_pairs`; neither reads nor writes gridOut, scratch of mmcv's kernels."""
+    cells, found = args.batchSize * math.prod(args.outSpatialShape), args.gridOut.numel()
+    if found < cells:
+        raise bad_param(f"gridOut has {found} elements, expected at least {cells}")
+    return _pairs(args)
+
+
+def _pairs(args: Args) -> list[Tensor]:
     indices, batch, kernel = args.indices, args.batchSize, args.kernelSize
     space, out_space, is_subm = args.spatialShape, args.outSpatialShape, bool(args._subM)
-    if args._transpose:
-        raise not_supported(
-            "get_indice_pairs: mluop_omp has no transposed sparse convolution: compute it on "
-            "another device (docs/mmcv.md)"
-        )
+    is_transposed = bool(args._transpose) and not is_subm
     # The descriptor requires a batch; mmcv also takes 0, for instance when no RoI is left.
     if batch == 0 and len(indices) == 0:
         batch = 1
@@ -118,7 +130,10 @@ def _get_indice_pairs(args: Args) -> list[Tensor]:
     padding = [size // 2 for size in kernel] if is_subm else args.padding
     geometry: tuple[Any, ...] = kernel, stride, padding, args.dilation, is_subm
     sites: tuple[Any, ...] = dense(indices), batch, space
-    if len(kernel) > 3:
+    if is_transposed:
+        geometry = out_space, *geometry[:-1]
+        out_indices, pairs, num = rulebooks.transposed_indice_pairs(*sites, *geometry)
+    elif len(kernel) > 3:
         out_indices, pairs, num = rulebooks.general_indice_pairs(*sites, out_space, *geometry)
     else:
         out_indices, pairs, num = find_pairs(TORCH, *sites, *geometry, out_space)
@@ -130,6 +145,9 @@ def _get_indice_pairs(args: Args) -> list[Tensor]:
 get_indice_pairs_2d_forward = _get_indice_pairs
 get_indice_pairs_3d_forward = _get_indice_pairs
 get_indice_pairs_4d_forward = _get_indice_pairs
+# mmcv calls these if a SparseConvTensor has a grid. They compute no gradient.
+get_indice_pairs_2d_backward = _get_indice_pairs_in_grid
+get_indice_pairs_3d_backward = _get_indice_pairs_in_grid
 
 
 def _operands(args: Args) -> tuple[Tensor, Tensor, Tensor]:

@@ -22,3 +22,15 @@ def sigmoid_focal_loss_forward(args: Args) -> Any:
 @writes("grad_input", "input, target, weight, grad_input, gamma, alpha", precise)
 def sigmoid_focal_loss_backward(args: Args) -> Any:
     return operators.sigmoid_focal_loss_backward, *_arguments(args)
+
+
+@writes("output", "input, target, weight, output, gamma, alpha", precise)
+def softmax_focal_loss_forward(args: Args) -> Any:
+    """input is the softmax. A target of -1 has the loss 0; mmcv's kernel reads other memory."""
+    return operators.softmax_focal_loss, *_arguments(args)
+
+
+@writes("buff, grad_input", "input, target, weight, buff, grad_input, gamma, alpha", precise)
+def softmax_focal_loss_backward(args: Args) -> Any:
+    """Writes the factors of the rows to buff [N]."""
+    return operators.softmax_focal_loss_backward, *_arguments(args)

@@ -145,3 +145,21 @@ def assign_score_withk_forward(args: Args) -> Any:
 def assign_score_withk_backward(args: Args) -> Any:
     tensors = args.grad_out, args.scores, args.points_tensor, args.centers
     return operators.assign_score_withk_backward, *tensors, args.int32("knn_idx")
+
+
+@writes("dist1, dist2, idx1, idx2", "xyz1, xyz2, dist1, dist2, idx1, idx2", precise)
+def chamfer_distance_forward(args: Args) -> Any:
+    """Half is computed in float32."""
+    return operators.chamfer_distance, args.xyz1, args.xyz2
+
+
+@adds(
+    "gradxyz1, gradxyz2",
+    "xyz1, xyz2, idx1, idx2, graddist1, graddist2, gradxyz1, gradxyz2",
+    precise,
+)
+def chamfer_distance_backward(args: Args) -> Any:
+    """Sums of half and bfloat16 are rounded once."""
+    indices = args.int32("idx1"), args.int32("idx2")
+    gradients = args.graddist1, args.graddist2
+    return operators.chamfer_distance_backward, args.xyz1, args.xyz2, *indices, *gradients

@@ -62,10 +62,11 @@ def _pairs(args: Args, space: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
         return indices.int(), indices.new_empty(K, 2, 0).int(), indices.new_zeros(K).int()
     geometry = kernel, args.stride, args.padding, dilation, subm
     dilated = subm and any(d != 1 for d in dilation)
-    if args.transpose or dilated or len(kernel) not in (2, 3):
-        sites = indices, args.batch_size, args.spatial_shape, space
-        return rulebooks.general_indice_pairs(*sites, *geometry, args.transpose)
     sites = indices, args.batch_size, args.spatial_shape
+    if args.transpose and not subm:
+        return rulebooks.transposed_indice_pairs(*sites, space, *geometry[:-1])
+    if dilated or len(kernel) not in (2, 3):
+        return rulebooks.general_indice_pairs(*sites, space, *geometry)
     return compute(operators.indice_pairs, *sites, *geometry)
 
 

@@ -72,7 +72,12 @@ def write(
     if all(each.is_contiguous() and each.dtype in (dtype, torch.int32) for each in tensors):
         operator(TORCH.into(tensors), *arguments)
         return
-    for tensor, result in _matched(outputs, operator(TORCH, *arguments)):
+    store(outputs, operator(TORCH, *arguments))
+
+
+def store(outputs: dict[str, torch.Tensor], results: Any) -> None:
+    """Copies results to tensors of the caller."""
+    for tensor, result in _matched(outputs, results):
         tensor.copy_(result)
 
 

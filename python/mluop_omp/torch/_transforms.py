@@ -93,9 +93,9 @@ def _recorded(operator: _Differentiable) -> Any:
             return outputs
 
         @staticmethod
-        def backward(ctx: Any, grad: Tensor, *_: Any) -> tuple:
+        def backward(ctx: Any, *grads: Tensor) -> tuple:
             ctx.needs = ctx.needs_input_grad[1:]
-            return None, *operator.derivative.backward(ctx, grad)
+            return None, *operator.derivative.backward(ctx, *grads)
 
         @staticmethod
         def jvp(ctx: Any, level: Any, *tangents: Any) -> Any:
@@ -104,9 +104,10 @@ def _recorded(operator: _Differentiable) -> Any:
             # The inputs and tangents may have tangents of the next level.
             with forward_ad._set_fwd_grad_enabled(True):
                 tangent = operator.derivative.jvp(inputs, tangents, outputs)
-            return (
-                (tangent, *[None] * (len(outputs) - 1)) if isinstance(outputs, tuple) else tangent
-            )
+            if not isinstance(outputs, tuple):
+                return tangent
+            given = tangent if isinstance(tangent, tuple) else (tangent,)
+            return *given, *[None] * (len(outputs) - len(given))
 
     return Recorded
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators._declaration import operators
+from mluop_omp._operators.sparse_conv import find_pairs
 from mluop_omp._operators.sparse_conv import output_space as output_space
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32
 from mluop_omp.torch._precision import of_convolution, of_gradients
@@ -187,6 +188,34 @@ def general_indice_pairs(
         coordinates = torch.unravel_index(distinct, (batch_size, *out_space))
         out_indices = torch.stack(coordinates, 1).int()
     return out_indices, *_listed(valid, 0, rows, L)
+
+
+def transposed_indice_pairs(
+    indices: Tensor,
+    batch_size: int,
+    space: Sequence[int],
+    out_space: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilation: Sequence[int],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns output sites, pairs [K, 2, L] and their numbers of a transposed convolution.
+
+    Offset k takes site i to i * stride - pad + k * dilation. A convolution of stride 1 takes the
+    sites i * stride there through its offsets in the opposite order.
+    """
+    pads = [(size - 1) * step - p for size, step, p in zip(kernel, dilation, pad)]
+    if len(kernel) not in (2, 3) or min(pads) < 0:
+        sites = indices, batch_size, space, out_space
+        return general_indice_pairs(*sites, kernel, stride, pad, dilation, False, True)
+    indices = to_int32("indices", indices)
+    _check_sites(indices, batch_size, space)
+    spread = indices * torch.tensor([1, *stride], dtype=torch.int32)
+    cells = [(size - 1) * step + 1 for size, step in zip(space, stride)]
+    geometry = kernel, [1] * len(kernel), pads, dilation, False, out_space
+    reached, pairs, num = find_pairs(TORCH, spread, batch_size, cells, *geometry)
+    return reached, pairs.flip(0), num.flip(0)
 
 
 def convolve(

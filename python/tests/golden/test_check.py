@@ -381,6 +381,17 @@ def test_a_point_at_a_bound_excuses_no_other(device, found, verdict):
     assert [call.verdict for call in report.calls] == [verdict] * 2, report
 
 
+@pytest.mark.parametrize(
+    ("found", "verdict"), [(0, "equal"), (1, "rounding"), (2, "differs"), (3, "differs")]
+)
+def test_nearest_points_in_a_plane(device, found, verdict):
+    device(chamfer_distance_forward=spoiled(lambda arguments: arguments[4].fill_(found)))
+    points = torch.tensor([[[1.0, 0], [1 + 2**-22, 0], [2, 0]]])
+    with mluop_omp.check() as report:
+        ops.chamfer_distance(torch.zeros(1, 1, 2), points)
+    assert [call.verdict for call in report.calls] == [verdict], report
+
+
 def call_operators():
     """Calls the operators of mmcv, but for sparse convolutions."""
     for library in ("mmcv", "mmcv groups", "mmcv carafe"):

@@ -9,16 +9,19 @@
 #include <limits>
 
 #include "core/simd.h"
-#include "ops/focal_loss_sigmoid/exp_log-inl.h"
 #include "ops/focal_loss_sigmoid/focal_loss_sigmoid_native_kernels.h"
 #include "primitives/memory/stream-inl.h"
 #include "primitives/simd/elements-inl.h"
+#include "primitives/simd/exp_log-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::focal_loss_sigmoid::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::log_of_probability;
+using mluop::HWY_NAMESPACE::power_of_probability;
+using mluop::HWY_NAMESPACE::sigmoid;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
@@ -26,41 +29,12 @@ using D = hn::CappedTag<float, ComputeTile<float>::kMaxLanes>;
 using V = hn::Vec<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// Square roots of powers of probabilities with a common exponent.
-class RootOfPower {
- public:
-  explicit RootOfPower(float exponent) : exponent_(exponent) {}
-
-  HWY_INLINE V operator()(V base) const {
-    const D d;
-    // Nearly all networks use this exponent.
-    if (exponent_ == 2) return base;
-    const auto least = hn::Set(d, std::numeric_limits<float>::min());
-    const auto log = log_of_probability(d, hn::Max(base, least));
-    const auto root = exp_of_negative(d, hn::Mul(hn::Set(d, exponent_ / 2), log));
-    return hn::IfThenElse(hn::Lt(base, least), hn::Set(d, exponent_ == 0 ? 1.0F : 0.0F), root);
-  }
-
- private:
-  float exponent_;
-};
-
-// 1 / (1 + exp(-x)), mostly within one rounding; NaN propagates.
-HWY_INLINE V sigmoid(V x) {
-  const D d;
-  const auto one = hn::Set(d, 1.0F);
-  const auto e = exp_of_negative(d, hn::Neg(hn::Abs(x)));
-  const auto below_half = hn::Div(e, hn::Add(one, e));
-  const auto p = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below_half, hn::Sub(one, below_half));
-  return hn::IfThenElse(hn::IsNaN(x), x, p);
-}
-
 // The losses or derivatives of elements with probabilities p; is_target: the element belongs to the class of its
 // row.
 template <bool kIsLoss>
 class Elements {
  public:
-  explicit Elements(const Args& args) : alpha_(args.alpha), gamma_(args.gamma), root_(args.gamma) {}
+  explicit Elements(const Args& args) : alpha_(args.alpha), gamma_(args.gamma) {}
 
   HWY_INLINE V operator()(V p, hn::Mask<D> is_target, V weight) const {
     const D d;
@@ -71,7 +45,7 @@ class Elements {
     const auto share = hn::IfThenElse(is_target, hn::Set(d, kIsLoss ? alpha_ : -alpha_), hn::Set(d, 1 - alpha_));
     const auto term = kIsLoss ? hn::Neg(log) : hn::Sub(wrong, hn::Mul(hn::Set(d, gamma_), hn::Mul(right, log)));
     // The power may be subnormal although the product is normal.
-    const auto root = root_(wrong);
+    const auto root = power_of_probability(d, wrong, gamma_ / 2);
     const auto product = hn::Mul(hn::Mul(hn::Mul(hn::Mul(weight, share), term), root), root);
     // Where the power is 0, factors may overflow before it.
     const auto zero = hn::Mul(hn::Mul(weight, hn::Zero(d)), share);
@@ -81,7 +55,6 @@ class Elements {
 
  private:
   float alpha_, gamma_;
-  RootOfPower root_;
 };
 
 // Expands the weights and classes of the rows to the elements [first, first + count).
@@ -125,7 +98,7 @@ HWY_INLINE void compute(const ComputeArgs& args, int64_t begin, int64_t end, Tas
     std::memcpy(tile.edge, from + whole, edge_bytes);
     // Two short loops: a core overlaps the vectors of a loop as far as its scheduler reaches.
     for (int64_t i = 0; i < count; i += kLanes) {
-      hn::Store(sigmoid(load_f32(d, i < whole ? from + i : tile.edge)), d, tile.probabilities + i);
+      hn::Store(sigmoid(d, load_f32(d, i < whole ? from + i : tile.edge)), d, tile.probabilities + i);
     }
     for (int64_t i = 0; i < count; i += kLanes) {
       const auto is_target = hn::MaskFromVec(hn::BitCast(d, hn::Load(di, tile.is_target + i)));

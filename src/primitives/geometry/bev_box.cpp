@@ -13,14 +13,14 @@ constexpr float kMargin = 0.01F;
 // If the cross products differ by less, the lines of two edges are intersected by another formula.
 constexpr float kParallel = 1e-8F;
 
-struct Point {
+struct Corner {
   float x, y;
 };
 
 // The polygon of an intersection: its points in any order.
 class Polygon {
  public:
-  void add(Point point) {
+  void add(Corner point) {
     points_[count_++] = point;
     sum_.x += point.x;
     sum_.y += point.y;
@@ -31,7 +31,7 @@ class Polygon {
     sort();
     float doubled = 0;
     for (int i = 0; i + 1 < count_; ++i) {
-      const Point a = from_first(i), b = from_first(i + 1);
+      const Corner a = from_first(i), b = from_first(i + 1);
       doubled += a.x * b.y - a.y * b.x;
     }
     return std::abs(doubled) / 2;
@@ -41,20 +41,20 @@ class Polygon {
   // Crossings of all pairs of edges, and the corners of both boxes.
   static constexpr int kMaxPoints = 16 + 8;
 
-  Point from_first(int i) const { return {points_[i].x - points_[0].x, points_[i].y - points_[0].y}; }
+  Corner from_first(int i) const { return {points_[i].x - points_[0].x, points_[i].y - points_[0].y}; }
 
   // Sorts by angle about the mean.
   void sort() {
     const auto count = static_cast<float>(count_);
-    const Point mean = {sum_.x / count, sum_.y / count};
-    Point from_mean[kMaxPoints];
+    const Corner mean = {sum_.x / count, sum_.y / count};
+    Corner from_mean[kMaxPoints];
     for (int i = 0; i < count_; ++i) from_mean[i] = {points_[i].x - mean.x, points_[i].y - mean.y};
     if (!sort_by_ratio(from_mean)) sort_by_angle(from_mean);
   }
 
   // Keeps the order of equal angles. A NaN angle never compares: the exchanges of a bubble sort are part of the
   // definition.
-  void sort_by_angle(const Point* from_mean) {
+  void sort_by_angle(const Corner* from_mean) {
     float angles[kMaxPoints];
     for (int i = 0; i < count_; ++i) angles[i] = std::atan2(from_mean[i].y, from_mean[i].x);
     for (int last = count_ - 1; last > 0; --last) {
@@ -69,7 +69,7 @@ class Polygon {
 
   // The same in a fraction of the time, from numbers between -2 and 2 that increase with the angle and no faster
   // than it. Returns false if two are so close that the rounding of the arc tangent might matter.
-  bool sort_by_ratio(const Point* from_mean) {
+  bool sort_by_ratio(const Corner* from_mean) {
     constexpr float kClear = 0x1p-16F;
     float ratios[kMaxPoints];
     bool are_clear = true;
@@ -90,24 +90,24 @@ class Polygon {
       }
     }
     if (!are_clear) return false;
-    Point sorted[kMaxPoints];
+    Corner sorted[kMaxPoints];
     for (int i = 0; i < count_; ++i) sorted[ranks[i]] = points_[i];
     std::copy_n(sorted, count_, points_);
     return true;
   }
 
-  Point points_[kMaxPoints];
-  Point sum_ = {0, 0};
+  Corner points_[kMaxPoints];
+  Corner sum_ = {0, 0};
   int count_ = 0;
 };
 
-Point corner_of(const BevBox& box, int i) { return {box.corners_x[i % 4], box.corners_y[i % 4]}; }
+Corner corner_of(const BevBox& box, int i) { return {box.corners_x[i % 4], box.corners_y[i % 4]}; }
 
 // The side of edge i of one box on which corner j of another box lies: a cross product.
 struct Sides {
   Sides(const BevBox& box, const BevBox& other) {
     for (int i = 0; i < 4; ++i) {
-      const Point p0 = corner_of(box, i), p1 = corner_of(box, i + 1);
+      const Corner p0 = corner_of(box, i), p1 = corner_of(box, i + 1);
       const float edge_x = p1.x - p0.x, edge_y = p1.y - p0.y;
       for (int j = 0; j < 4; ++j) {
         of[i][j] = (other.corners_x[j] - p0.x) * edge_y - edge_x * (other.corners_y[j] - p0.y);
@@ -120,13 +120,13 @@ struct Sides {
   float of[4][4];
 };
 
-bool bounds_meet(Point p0, Point p1, Point q0, Point q1) {
+bool bounds_meet(Corner p0, Corner p1, Corner q0, Corner q1) {
   return std::min(p0.x, p1.x) <= std::max(q0.x, q1.x) && std::min(q0.x, q1.x) <= std::max(p0.x, p1.x) &&
          std::min(p0.y, p1.y) <= std::max(q0.y, q1.y) && std::min(q0.y, q1.y) <= std::max(p0.y, p1.y);
 }
 
 // The crossing of the edges (p0, p1) and (q0, q1); side0 and side1 are the sides of q0 and q1.
-Point crossing_of(Point p0, Point p1, Point q0, Point q1, float side0, float side1) {
+Corner crossing_of(Corner p0, Corner p1, Corner q0, Corner q1, float side0, float side1) {
   const float difference = side1 - side0;
   if (std::abs(difference) > kParallel) {
     return {(side1 * q0.x - side0 * q1.x) / difference, (side1 * q0.y - side0 * q1.y) / difference};
@@ -142,15 +142,15 @@ void add_crossings(const BevBox& a, const BevBox& b, Polygon& polygon) {
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 4; ++j) {
       if (!sides_of_a.are_opposite(i, j) || !sides_of_b.are_opposite(j, i)) continue;
-      const Point p0 = corner_of(a, i), p1 = corner_of(a, i + 1);
-      const Point q0 = corner_of(b, j), q1 = corner_of(b, j + 1);
+      const Corner p0 = corner_of(a, i), p1 = corner_of(a, i + 1);
+      const Corner q0 = corner_of(b, j), q1 = corner_of(b, j + 1);
       if (!bounds_meet(p0, p1, q0, q1)) continue;
       polygon.add(crossing_of(p0, p1, q0, q1, sides_of_a.of[i][j], sides_of_a.of[i][(j + 1) % 4]));
     }
   }
 }
 
-bool is_inside(Point point, const BevBox& box) {
+bool is_inside(Corner point, const BevBox& box) {
   const float x = point.x - box.x, y = point.y - box.y;
   return std::abs(x * box.cosine + y * box.sine) < box.reach_u &&
          std::abs(y * box.cosine - x * box.sine) < box.reach_v;
@@ -172,7 +172,7 @@ BevBox make_bev_box(const float* box) {
   // Rounded as coordinates are before rotation.
   const float left = made.x - half_dx - made.x, right = made.x + half_dx - made.x;
   const float low = made.y - half_dy - made.y, high = made.y + half_dy - made.y;
-  const Point corners[] = {{left, low}, {right, low}, {right, high}, {left, high}};
+  const Corner corners[] = {{left, low}, {right, low}, {right, high}, {left, high}};
   for (int i = 0; i < 4; ++i) {
     made.corners_x[i] = corners[i].x * made.cosine - corners[i].y * made.sine + made.x;
     made.corners_y[i] = corners[i].x * made.sine + corners[i].y * made.cosine + made.y;

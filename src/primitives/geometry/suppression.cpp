@@ -7,8 +7,11 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "core/simd.h"
 #include "primitives/geometry/box_bounds-inl.h"
@@ -99,16 +102,89 @@ void write_keys(const KeyArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t i = begin; i < end; ++i) args.keys[i] = key_of(args.scores[i]);
 }
 
+using SortMemory = RadixSortMemory<uint32_t>;
+
+// The selection of the boxes whose keys have a highest digit of at most last_digit. It divides the boxes into
+// parts, and counts the digits of each part in the memory of the sort.
+struct SelectArgs {
+  // More parts would cost more time to add their counts than they save.
+  static constexpr int kMaxParts = 16;
+  static constexpr int kShift = 32 - SortMemory::kDigitBits;
+
+  uint32_t* counts_of(int64_t part) const { return sort.places + part * SortMemory::kDigits; }
+  Range boxes_of(int64_t part) const { return split(count, parts, static_cast<int>(part)); }
+
+  const float* scores;
+  int64_t count;
+  int parts;
+  const SortMemory& sort;
+  uint32_t last_digit;
+};
+
+// Work items: parts.
+void count_highest_digits(const SelectArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t part = begin; part < end; ++part) {
+    const Range boxes = args.boxes_of(part);
+    uint32_t* const counts = args.counts_of(part);
+    std::fill_n(counts, SortMemory::kDigits, 0U);
+    for (int64_t i = boxes.begin; i < boxes.end; ++i) {
+      const uint32_t key = args.sort.keys[1][i] = key_of(args.scores[i]);
+      ++counts[key >> SelectArgs::kShift];
+    }
+  }
+}
+
+// Work items: parts. Writes the selected boxes of a part from totals[part] on.
+void collect(const SelectArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t part = begin; part < end; ++part) {
+    const Range boxes = args.boxes_of(part);
+    uint32_t at = args.sort.totals[part];
+    for (int64_t i = boxes.begin; i < boxes.end; ++i) {
+      const uint32_t key = args.sort.keys[1][i];
+      if (key >> SelectArgs::kShift > args.last_digit) continue;
+      args.sort.keys[0][at] = key;
+      args.sort.values[0][at++] = static_cast<uint32_t>(i);
+    }
+  }
+}
+
+// Moves keys and indices of at least `wanted` boxes, which include the first in the order, to the input of the
+// sort. Returns their number.
+int64_t select_first(Context& context, const float* scores, int64_t count, const SortMemory& sort,
+                     int64_t wanted) {
+  const auto parts = static_cast<int>(std::min<int64_t>(sort.max_parts, SelectArgs::kMaxParts));
+  SelectArgs args{scores, count, parts, sort, 0};
+  const int task_dim = choose_task_dim(args.parts, count * int64_t{sizeof(float)} * 2);
+  launch(context, "count", task_dim, Evenly{args.parts}, count_highest_digits, args);
+  std::array<int64_t, SortMemory::kDigits> counts{};
+  for (int64_t part = 0; part < args.parts; ++part) {
+    const uint32_t* const of_part = args.counts_of(part);
+    std::transform(counts.begin(), counts.end(), of_part, counts.begin(), std::plus<int64_t>());
+  }
+  int64_t found = counts[0];
+  while (found < wanted) found += counts[++args.last_digit];
+  uint32_t start = 0;
+  for (int64_t part = 0; part < args.parts; ++part) {
+    sort.totals[part] = start;
+    start = std::accumulate(args.counts_of(part), args.counts_of(part) + args.last_digit + 1, start);
+  }
+  launch(context, "collect", task_dim, Evenly{args.parts}, collect, args);
+  return found;
+}
+
 }  // namespace
 
 void suppress(Context& context, const SuppressionArgs& args) {
   const int64_t count = args.bounds.count, blocks = args.bounds.padded_count / SuppressionBlock::kBoxes;
+  int64_t kept_count = 0;
   std::fill_n(args.is_suppressed, count, 0);
   std::fill_n(args.is_suppressed + count, args.bounds.padded_count - count, 1);
   for (int64_t block = 0; block < blocks; ++block) {
     uint64_t kept = 0;
     const SuppressionBlock block_args{args, block * SuppressionBlock::kBoxes, &kept};
     launch(context, "decide", 1, Evenly{1}, MLUOP_DISPATCH(decide), block_args);
+    kept_count += std::popcount(kept);
+    if (kept_count >= args.max_kept) return;
     const int64_t others = blocks - block - 1;
     if (kept == 0 || others == 0) continue;
     const int task_dim = choose_task_dim(others, others * SuppressionBlock::kBoxes * kBoxBytes);
@@ -118,8 +194,14 @@ void suppress(Context& context, const SuppressionArgs& args) {
   }
 }
 
-const uint32_t* sort_by_score(Context& context, const float* scores, int64_t count, const ScoreOrder& order) {
-  const RadixSortMemory<uint32_t>& sort = order.sort;
+const uint32_t* sort_by_score(Context& context, const float* scores, int64_t count, const ScoreOrder& order,
+                              int64_t wanted) {
+  const SortMemory& sort = order.sort;
+  if (wanted < count / 2) {
+    const int64_t selected = select_first(context, scores, count, sort, wanted);
+    const int task_dim = choose_task_dim(selected, selected * int64_t{sizeof(float)} * 4);
+    return sort.values[radix_sort(context, task_dim, selected, 32, SortedValues::kGiven, sort)];
+  }
   const int task_dim = choose_task_dim(count, count * int64_t{sizeof(float)} * 2);
   launch<KeyArgs>(context, "keys", task_dim, Evenly{count}, write_keys, {scores, sort.keys[0]});
   return sort.values[radix_sort(context, task_dim, count, 32, SortedValues::kPositions, sort)];

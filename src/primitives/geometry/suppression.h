@@ -25,6 +25,8 @@ struct SuppressionArgs {
   uint8_t* is_suppressed;  // [bounds.padded_count], written
   // [bounds.count], set for each suppressed box to the first box that suppresses it. null: not computed.
   uint32_t* suppressor = nullptr;
+  // The suppression may stop at this number of kept boxes: is_suppressed of later boxes is then unspecified.
+  int64_t max_kept = INT64_MAX;
 };
 
 // A block of kBoxes boxes from `first` on.
@@ -46,7 +48,9 @@ struct ScoreOrder {
   RadixSortMemory<uint32_t> sort;
 };
 
-// Returns the indices [count] of the boxes in that order, in the memory of `order`.
-const uint32_t* sort_by_score(Context& context, const float* scores, int64_t count, const ScoreOrder& order);
+// Returns the indices of the first min(count, wanted) boxes in that order, in the memory of `order`. If `wanted`
+// is less than half of count, only the boxes with the highest scores are sorted.
+const uint32_t* sort_by_score(Context& context, const float* scores, int64_t count, const ScoreOrder& order,
+                              int64_t wanted = INT64_MAX);
 
 }  // namespace mluop

@@ -129,6 +129,12 @@ def _results(call: Call, folder: str) -> dict[str, _Pair]:
     if "groups" in pairs:  # Lists of members.
         members, sizes = zip(*map(_flat, pairs["groups"]))
         pairs = {"members": members, "groups": sizes}
+    if "labels" in pairs:  # Rows of labels.
+        pairs["labels"] = tuple(map(torch.tensor, pairs["labels"]))
+    if "regions" in pairs:  # Score, number of pixels, and coordinates, for each label.
+        shape = given["score"].shape
+        maps = zip(*(_regions(each, shape) for each in pairs["regions"]))
+        pairs = dict(zip(("region_score", "region_pixels", "regions"), maps))
     return pairs
 
 
@@ -136,6 +142,17 @@ def _flat(groups: list) -> tuple[Tensor, Tensor]:
     """Returns the members of all groups, and the numbers of their members."""
     members = [int(member) for group in groups for member in group]
     return torch.tensor(members), torch.tensor(list(map(len, groups)))
+
+
+def _regions(regions: list, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the scores of regions, the numbers of their pixels, and the map of their labels."""
+    scores = torch.tensor([region[0] for region in regions], dtype=torch.float32)
+    counts = torch.tensor([int(region[1]) for region in regions], dtype=torch.int32)
+    labels = torch.zeros(shape, dtype=torch.int32)
+    for label, (_, _, *numbers) in enumerate(regions):
+        x, y = torch.tensor(numbers, dtype=torch.int64).view(-1, 2).T
+        labels[y, x] = label
+    return scores, counts, labels
 
 
 @contextlib.contextmanager

@@ -27,8 +27,8 @@ _ROUNDINGS = 16
 
 def _squares(points: Tensor, others: Tensor) -> Tensor:
     """Returns squared distances, as the definition rounds them."""
-    x, y, z = (points - others).unbind(-1)
-    return x * x + y * y + z * z
+    x, y, *rest = (points - others).unbind(-1)
+    return sum((z * z for z in rest), x * x + y * y)
 
 
 def _points(tensor: Tensor) -> Tensor:
@@ -40,9 +40,9 @@ def _eps(tensor: Tensor) -> float:
 
 
 def _take(points: Tensor, idx: Tensor) -> Tensor:
-    """Returns the points [B, ..., 3] of rows idx [B, ...] of points [B, N, 3]."""
-    flat = idx.long().flatten(1).unsqueeze(2).expand(-1, -1, 3)
-    return points.gather(1, flat).view(*idx.shape, 3)
+    """Returns the points [B, ..., D] of rows idx [B, ...] of points [B, N, D]."""
+    flat = idx.long().flatten(1).unsqueeze(2).expand(-1, -1, points.shape[2])
+    return points.gather(1, flat).view(*idx.shape, points.shape[2])
 
 
 def _invalid(idx: Tensor, right: Tensor, count: int | Tensor) -> str | None:
@@ -91,6 +91,29 @@ def _tie_note(wrong: Tensor, found: Tensor, right: Tensor) -> str:
         f"wrong tie: each wrong neighbor is as near as the right one; at {list(first)} the "
         f"definition chooses {int(right[first])}, found {int(found[first])}"
     )
+
+
+def nearest_in_plane(call: Call) -> Findings:
+    """Judges the nearest points of two sets in a plane, and their squared distances."""
+    findings, sets = Findings(), [call.given["xyz1"], call.given["xyz2"]]
+    wide = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in sets]
+    for side, (queries, points) in enumerate((wide, wide[::-1])):
+        dist, name = f"dist{side + 1}", f"idx{side + 1}"
+        found_idx, right_idx = call.found[name], call.expected[name]
+        distances = call.expected[dist].double()
+        tolerance = tolerance_of(call, distances, _eps(call.found[dist]) * distances)
+        findings.add(dist, difference(call.found[dist], call.expected[dist], tolerance))
+        invalid = _invalid(found_idx, right_idx, max(points.shape[1], 1))
+        if invalid or torch.equal(found_idx.long(), right_idx.long()):
+            findings.add(name, invalid)
+            continue
+        found, right = (_squares(queries, _take(points, each)) for each in (found_idx, right_idx))
+        # Includes the rounding of half coordinates.
+        is_near = (found != right) & ((found - right).abs() <= _eps(sets[side]) * right)
+        of_idx = exact_unless(call, name, is_near)
+        findings.differences.update(of_idx.differences)
+        findings.rounding += of_idx.rounding
+    return findings
 
 
 def ball(call: Call) -> Findings:

@@ -59,6 +59,10 @@ def _products(call: Call) -> int:
 
 
 _ROWS, _POINTS, _PIXELS = "row channel", "batch channel point", "image channel row column"
+_NORMALIZED = {
+    **dict.fromkeys(("norm", "output", "grad_input"), "batch channel position"),
+    "std": "channel",
+}
 _CONVOLUTION: dict[str, Any] = {"results": "output", "axes": _ROWS, "terms": _products}
 _GRADIENTS: dict[str, Any] = {
     "results": "grad_features grad_filters",
@@ -92,6 +96,13 @@ def mmcv_rules() -> list[Rule]:
         rule("furthest_point_sampling_with_dist_forward", by_distances, idx, "batch sample"),
         rule("knn_forward", knn, "dist2_tensor idx_tensor", "batch center neighbor"),
         rule("three_nn_forward", three, "dist2_tensor idx_tensor", "batch center neighbor"),
+        rule(
+            "chamfer_distance_forward",
+            neighbors.nearest_in_plane,
+            "dist1 dist2 idx1 idx2",
+            "batch point",
+        ),
+        rule("chamfer_distance_backward", wide, "gradxyz1 gradxyz2", "batch point coordinate"),
         rule("gather_points_forward", exact, "out_tensor", _POINTS),
         rule("gather_points_backward", sums, "grad_points_tensor", features, terms=uses),
         rule("group_points_forward", exact, "out_tensor"),
@@ -169,6 +180,8 @@ def mmcv_rules() -> list[Rule]:
         rule("get_indice_pairs_2d_forward", rulebooks.pairs, **rulebook),
         rule("get_indice_pairs_3d_forward", rulebooks.pairs, **rulebook),
         rule("get_indice_pairs_4d_forward", rulebooks.pairs, **rulebook),
+        rule("get_indice_pairs_2d_backward", rulebooks.pairs, **rulebook),
+        rule("get_indice_pairs_3d_backward", rulebooks.pairs, **rulebook),
         rule("indice_conv_forward", sums, **_CONVOLUTION, **by_pairs),
         rule("fused_indice_conv_forward", sums, **_CONVOLUTION, **by_pairs),
         rule("indice_conv_backward", sums, **_GRADIENTS, **by_pairs),
@@ -190,10 +203,18 @@ def mmcv_rules() -> list[Rule]:
         rule("bbox_overlaps", close, "ious"),
         rule("box_iou_rotated", close, "ious"),
         rule("box_iou_quadri", close, "ious"),
+        rule(
+            "diff_iou_rotated_sort_vertices_forward",
+            exact,
+            axes="batch pair vertex",
+            results="idx",
+        ),
         rule("convex_iou", close, "ious", "set polygon"),
         rule("convex_giou", close, "output", "set column"),
         rule("min_area_polygons", close, "polygons", "set coordinate"),
         rule("points_in_polygons_forward", exact, "output", "point polygon"),
+        rule("contour_expand", exact, results="labels"),
+        rule("pixel_group", exact, results="regions"),
         rule("iou3d_boxes_overlap_bev_forward", near(1e-4, 1e-3), "ans_iou"),
         rule("points_in_boxes_part_forward", inside, in_boxes, "batch point"),
         rule("points_in_boxes_all_forward", inside, in_boxes, "batch point box"),
@@ -204,8 +225,15 @@ def mmcv_rules() -> list[Rule]:
             "box point",
             transposed="pts_indices_tensor",
         ),
+        rule("sync_bn_forward_mean", wide, "mean", "channel"),
+        rule("sync_bn_forward_var", wide, "var", "channel"),
+        rule("sync_bn_forward_output", wide, "norm std output", _NORMALIZED),
+        rule("sync_bn_backward_param", wide, "grad_weight grad_bias", "channel"),
+        rule("sync_bn_backward_data", wide, "grad_input", _NORMALIZED),
         rule("sigmoid_focal_loss_forward", loss, "output", "row class"),
         rule("sigmoid_focal_loss_backward", loss, "grad_input", "row class"),
+        rule("softmax_focal_loss_forward", loss, "output"),
+        rule("softmax_focal_loss_backward", loss, "buff grad_input"),
         rule("ms_deform_attn_forward", close, results="output"),
         rule("ms_deform_attn_backward", wide, "grad_value grad_sampling_loc grad_attn_weight"),
         rule("roi_align_forward", close, "output argmax_y argmax_x", "roi channel row column"),

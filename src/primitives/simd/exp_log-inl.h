@@ -1,19 +1,20 @@
-// exp of non-positive numbers, and log of probabilities, with relative errors below 2^-22. Products are rounded
-// before they are added: the same bits on every instruction set. Per-target code of Highway: include it inside
-// foreach_target.
-#if defined(MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
-#undef MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
+// exp of non-positive numbers, log of probabilities, and sigmoid, with relative errors below 2^-22; powers of
+// probabilities. Products are rounded before they are added: the same bits on every instruction set. Per-target
+// code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_EXP_LOG_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_EXP_LOG_INL_H
+#undef MLUOP_PRIMITIVES_EXP_LOG_INL_H
 #else
-#define MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
+#define MLUOP_PRIMITIVES_EXP_LOG_INL_H
 #endif
 
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <limits>
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::focal_loss_sigmoid::native {
+namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -65,8 +66,30 @@ HWY_INLINE hn::Vec<D> log_of_probability(D d, hn::Vec<D> x) {
   return hn::Add(hn::Mul(n, hn::Set(d, kLn2High)), hn::Add(f, rest));
 }
 
+// base^exponent for 0 <= base <= 1 and exponent >= 0; base itself for the exponent 1. A base below 2^-126 counts
+// as 0, and 0^0 is 1.
+template <class D>
+HWY_INLINE hn::Vec<D> power_of_probability(D d, hn::Vec<D> base, float exponent) {
+  // Square roots of squares: nearly all networks use focal loss with gamma 2.
+  if (exponent == 1) return base;
+  const auto least = hn::Set(d, std::numeric_limits<float>::min());
+  const auto log = log_of_probability(d, hn::Max(base, least));
+  const auto power = exp_of_negative(d, hn::Mul(hn::Set(d, exponent), log));
+  return hn::IfThenElse(hn::Lt(base, least), hn::Set(d, exponent == 0 ? 1.0F : 0.0F), power);
+}
+
+// 1 / (1 + exp(-x)), mostly within one rounding; 0 where it is below 2^-126. NaN propagates.
+template <class D>
+HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
+  const auto one = hn::Set(d, 1.0F);
+  const auto e = exp_of_negative(d, hn::Neg(hn::Abs(x)));
+  const auto below_half = hn::Div(e, hn::Add(one, e));
+  const auto p = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below_half, hn::Sub(one, below_half));
+  return hn::IfThenElse(hn::IsNaN(x), x, p);
+}
+
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::focal_loss_sigmoid::native
+}  // namespace mluop
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard
