@@ -480,6 +480,7 @@ std::vector<Operator> of_mluops() {
                 needs("needs_input_grad2"));
   };
   reduced.expect = expect_reduced;
+  reduced.criteria = sum_criteria;
   reduced.terms = terms;
   for (const char* flag : {"grad0", "grad1", "grad2"}) reduced.sizes.push_back({flag, 1, 0, 1, false});
   reduced.make = make_reduced;
@@ -520,6 +521,7 @@ std::vector<Operator> of_mmcv() {
   mean.tensors = {image("input", kIn, true, {0, 2}), channel("mean", kOut)};
   mean.run = [](const Arguments& a) { return call(mluOpOmpSyncBnForwardMean, a.handle, a[0], a[1]); };
   mean.expect = expect_mean;
+  mean.criteria = sum_criteria;
   mean.terms = terms;
   mean.tensors[0].is_any_type = true;
   mean.make = make_mean;
@@ -528,6 +530,7 @@ std::vector<Operator> of_mmcv() {
   var.tensors = {image("input", kIn, true, {0, 2}), channel("mean", kIn), channel("var", kOut)};
   var.run = [](const Arguments& a) { return call(mluOpOmpSyncBnForwardVar, a.handle, a[0], a[1], a[2]); };
   var.expect = expect_var;
+  var.criteria = sum_criteria;
   var.terms = terms;
   var.tensors[0].is_any_type = true;
   var.make = make_var;
@@ -560,6 +563,7 @@ std::vector<Operator> of_mmcv() {
     return call(mluOpOmpSyncBnBackwardParam, a.handle, a[0], a[1], a[2], a[3]);
   };
   param.expect = expect_param;
+  param.criteria = sum_criteria;
   param.terms = terms;
   param.tensors[0].is_any_type = true;
   param.make = make_param;

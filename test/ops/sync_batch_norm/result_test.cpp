@@ -40,6 +40,20 @@ TEST(OpsSyncBatchNorm, GatheredExample) {
   EXPECT_NEAR(call.floats("moving_var")[0], 1.0785703, 1e-6);
 }
 
+// The variance of one element is not corrected.
+TEST(OpsSyncBatchNorm, GatherOfOneElement) {
+  cases::Case made = make_case("sync_batch_norm_gather_stats_with_counts", kFloat, {{"w", 1}, {"c", 1}});
+  set_values(made, "invstd_all", std::vector<float>{0.5});
+  set_values(made, "count_all", std::vector<float>{1});
+  set_values(made, "moving_var", std::vector<float>{0});
+  const Handle handle;
+  OperatorCall call(handle, made);
+  set_real("momentum", 0.5)(call);
+  set_real("eps", 0)(call);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_EQ(call.floats("moving_var"), std::vector<float>{2});
+}
+
 TEST(OpsSyncBatchNorm, BackwardExample) {
   cases::Case made =
       make_case("sync_batch_norm_backward_elemt", kFloat, {{"n", 1}, {"s", 1}, {"c", 1}, {"affine", 1}});
