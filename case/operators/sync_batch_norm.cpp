@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "case/description.h"
 
@@ -110,7 +111,12 @@ void expect_reduced(Arguments& a) {
   });
   std::vector<double> dfilter = xmu;
   for (int64_t c = 0; c < shape.C; ++c) {
-    dfilter[static_cast<size_t>(c)] *= shape.N == 0 ? 0 : double{a[3].as<float>()[c]};
+    double& product = dfilter[static_cast<size_t>(c)];
+    product *= shape.N == 0 ? 0 : double{a[3].as<float>()[c]};
+    // Unlike the sums, products of three numbers may exceed the range of float.
+    if (std::abs(product) > double{std::numeric_limits<float>::max()}) {
+      product = std::copysign(std::numeric_limits<double>::infinity(), product);
+    }
   }
   if (shape.N == 0) dfilter.assign(dfilter.size(), 0);
   if (a[4].count() > 0) a[4].sums = dfilter;
