@@ -112,7 +112,7 @@ void expect_reduced(Arguments& a) {
   std::vector<double> dfilter = xmu;
   for (int64_t c = 0; c < shape.C; ++c) {
     double& product = dfilter[static_cast<size_t>(c)];
-    product *= shape.N == 0 ? 0 : double{a[3].as<float>()[c]};
+    product *= double{a[3].as<float>()[c]};
     // Unlike the sums, products of three numbers may exceed the range of float.
     if (std::abs(product) > double{std::numeric_limits<float>::max()}) {
       product = std::copysign(std::numeric_limits<double>::infinity(), product);
@@ -414,7 +414,10 @@ Operator described(const char* name, const char* function, bool is_of_mmcv) {
 }
 
 // Sums are in double: the result is rounded once, and one of its factors before.
-int64_t terms(const Arguments&) { return 4; }
+void compare_sums(Operator& op) {
+  op.criteria = sum_criteria;
+  op.terms = [](const Arguments&) { return int64_t{4}; };
+}
 
 std::vector<Operator> of_mluops() {
   Operator stats = described("sync_batch_norm_stats_v2", "mluOpSyncBatchNormStats_v2", false);
@@ -430,8 +433,7 @@ std::vector<Operator> of_mluops() {
                 a[2]);
   };
   stats.expect = expect_stats;
-  stats.criteria = sum_criteria;
-  stats.terms = terms;
+  compare_sums(stats);
   stats.make = make_stats;
   stats.tensors[0].is_any_type = true;
   stats.reductions = {axis_reduction("rows", {{0, 0}})};
@@ -486,8 +488,7 @@ std::vector<Operator> of_mluops() {
                 needs("needs_input_grad2"));
   };
   reduced.expect = expect_reduced;
-  reduced.criteria = sum_criteria;
-  reduced.terms = terms;
+  compare_sums(reduced);
   for (const char* flag : {"grad0", "grad1", "grad2"}) reduced.sizes.push_back({flag, 1, 0, 1, false});
   reduced.make = make_reduced;
 
@@ -527,8 +528,7 @@ std::vector<Operator> of_mmcv() {
   mean.tensors = {image("input", kIn, true, {0, 2}), channel("mean", kOut)};
   mean.run = [](const Arguments& a) { return call(mluOpOmpSyncBnForwardMean, a.handle, a[0], a[1]); };
   mean.expect = expect_mean;
-  mean.criteria = sum_criteria;
-  mean.terms = terms;
+  compare_sums(mean);
   mean.tensors[0].is_any_type = true;
   mean.make = make_mean;
 
@@ -536,8 +536,7 @@ std::vector<Operator> of_mmcv() {
   var.tensors = {image("input", kIn, true, {0, 2}), channel("mean", kIn), channel("var", kOut)};
   var.run = [](const Arguments& a) { return call(mluOpOmpSyncBnForwardVar, a.handle, a[0], a[1], a[2]); };
   var.expect = expect_var;
-  var.criteria = sum_criteria;
-  var.terms = terms;
+  compare_sums(var);
   var.tensors[0].is_any_type = true;
   var.make = make_var;
 
@@ -569,8 +568,7 @@ std::vector<Operator> of_mmcv() {
     return call(mluOpOmpSyncBnBackwardParam, a.handle, a[0], a[1], a[2], a[3]);
   };
   param.expect = expect_param;
-  param.criteria = sum_criteria;
-  param.terms = terms;
+  compare_sums(param);
   param.tensors[0].is_any_type = true;
   param.make = make_param;
 

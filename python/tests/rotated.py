@@ -94,8 +94,8 @@ def load():
     packages = ("mmdet", "mmrotate", "mmseg")
     absent = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update((name, mock.MagicMock()) for name in absent)
-    flips = sys.modules["torchvision"].transforms.functional
     if "torchvision" in absent:
+        flips = sys.modules["torchvision"].transforms.functional
         flips.vflip = partial(torch.flip, dims=[-2])
     for package in packages:
         importlib.import_module(f"{package}.models")
@@ -169,8 +169,8 @@ def make_smaller(config):
         if part.get("num_points", 0) == 9 // PARTS:  # of an object
             part["num_points"] = 9
     for assigner in (config.get("train_cfg") or {}).values():
-        if "SASAssigner" in str(assigner):  # The last level has two points.
-            assigner.assigner.topk = 2
+        if "SASAssigner" in str(assigner):
+            assigner.assigner.topk = 2  # The coarsest feature map has no more points.
     if "panoptic_head" in config:
         config.data_preprocessor.batch_augments = None
         config.panoptic_head.num_queries = 20
