@@ -353,7 +353,9 @@ def many(x):
 def test_right_operations_pass_the_check(dtype, threads, mode):
     torch.manual_seed(2)
     attention = Uses(lambda x, layer: layer(x, x, x), nn.MultiheadAttention(8, 2))
-    others = nn.LSTM(8, 4), nn.Conv1d(32, 3, 3), detector()
+    # PyTorch's LSTM fails under autocast to bfloat16 on processors without AVX-512.
+    recurrent = nn.LSTM(8, 4) if dtype is None else nn.GRU(8, 4)
+    others = recurrent, nn.Conv1d(32, 3, 3), detector()
     before, x, state = torch.get_num_threads(), torch.randn(32, 8), torch.get_rng_state()
 
     def run():

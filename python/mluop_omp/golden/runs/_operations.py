@@ -107,6 +107,7 @@ class Operation:
         line: the line of Python that calls it, such as "head.py:41 in decode".
         inputs: the arguments that it reads by position and name, without what is neither tensor nor
             number.
+        autocast: the type that torch.autocast rounds factors to, None where it is disabled.
         aliases: whether its outputs may be in the memory of an input. Only then do the inputs
             certainly stay as they are.
         function, args, kwargs: to repeat it.
@@ -120,6 +121,7 @@ class Operation:
         values = _values({**dict(enumerate(args)), **kwargs})
         unread = "out", 0 if self.name in _OVERWRITES else "out"
         self.inputs = {name: each for name, each in values.items() if name not in unread}
+        self.autocast = next((_autocast(each) for _, each in tensors_of(values)), None)
         self.aliases = self.name in _MAY_ALIAS
         self.call: Any = None
         self._versions = [] if self.aliases else [(*e, _version(e[1])) for e in tensors_of(values)]
@@ -219,6 +221,12 @@ class Unchanged:
     def _forget(self, key: int, reference: Any) -> None:
         if key in self._of_tensor and self._of_tensor[key][0] is reference:
             del self._of_tensor[key]
+
+
+def _autocast(tensor: Tensor) -> torch.dtype | None:
+    device = tensor.device.type
+    is_enabled = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    return torch.get_autocast_dtype(device) if is_enabled else None
 
 
 def is_backward() -> bool:
