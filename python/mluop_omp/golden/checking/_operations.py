@@ -178,10 +178,10 @@ class _Judge:
     def _in_own_types(self) -> dict[str, Tensor]:
         if self._native is None:
             self._native = {}
-            autocast = torch.autocast("cpu", self._operation.autocast, cache_enabled=False)
-            rounding = autocast if self._operation.autocast else contextlib.nullcontext()
+            dtype = self._operation.autocast
+            autocast = torch.autocast("cpu", dtype, dtype is not None, cache_enabled=False)
             # CPUs lack kernels for some types.
-            with rounding, contextlib.suppress(TypeError, RuntimeError, ValueError):
+            with autocast, contextlib.suppress(TypeError, RuntimeError, ValueError):
                 self._native = self._repeat(self._rounded)
         return self._native
 
