@@ -187,6 +187,9 @@ typedef enum {
   MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
 } mluOpComputationPreference_t;
 
+/* The base of a logarithm. */
+typedef enum { MLUOP_LOG_E = 0, MLUOP_LOG_2 = 1, MLUOP_LOG_10 = 2 } mluOpLogBase_t;
+
 /* How the losses of the elements are reduced. This backend implements NONE. */
 typedef enum {
   MLUOP_LOSS_REDUCTION_NONE = 0,
@@ -202,12 +205,69 @@ typedef enum {
   MLUOP_POOLING_FIXED = 3
 } mluOpPoolingMode_t;
 
+/* The memory to which the pointer of a scalar tensor points. This backend has host memory only: the mode decides
+ * whether a descriptor without dimensions is valid. See mluOpSetTensorDescriptorPointerMode. */
+typedef enum {
+  MLUOP_POINTER_MODE_HOST = 0,
+  MLUOP_POINTER_MODE_DEVICE = 1 /* default */
+} mluOpPointerMode_t;
+
+/* Rounding of a quantization. It has no effect: no operator quantizes. See mluOpSetQuantizeRoundMode. */
+typedef enum {
+  MLUOP_ROUND_HALF_TO_EVEN = 0, /* to the nearest, ties to even */
+  MLUOP_ROUND_HALF_UP = 1,      /* to the nearest, ties towards +infinity */
+  MLUOP_ROUND_HALF_OFF_ZERO = 2 /* to the nearest, ties away from 0 */
+} mluOpQuantizeRoundMode_t;
+
+/* Which factors a quantization has. No function takes this type. */
+typedef enum {
+  MLUOP_QUANTIZE_POSITION = 0,
+  MLUOP_QUANTIZE_POSITION_SCALE = 1,
+  MLUOP_QUANTIZE_POSITION_SCALE_OFFSET = 2
+} mluOpQuantizeMode_t;
+
+/* Whether NaN propagates. No function takes this type; each operator documents NaN. */
+typedef enum { MLUOP_NOT_PROPAGATE_NAN = 0, MLUOP_PROPAGATE_NAN = 1 } mluOpNanPropagation_t;
+
+/* Width of an index. No function takes this type. */
+typedef enum { MLUOP_32BIT_INDICES = 0, MLUOP_16BIT_INDICES = 1 } mluOpIndicesType_t;
+
+/* Order of the dimensions of sequence data: T time, N batch, B beam, C channel. */
+typedef enum {
+  MLUOP_SEQDATA_TNC = 0,
+  MLUOP_SEQDATA_TNC_PACKED = 1,
+  MLUOP_SEQDATA_NTC = 2,
+  MLUOP_SEQDATA_NC = 3,
+  MLUOP_SEQDATA_TNBC = 4,
+  MLUOP_SEQDATA_TBNC = 5,
+  MLUOP_SEQDATA_NBTC = 6, /* default */
+  MLUOP_SEQDATA_NTBC = 7,
+  MLUOP_SEQDATA_BNTC = 8,
+  MLUOP_SEQDATA_BTNC = 9,
+  MLUOP_SEQDATA_TN = 10,
+  MLUOP_SEQDATA_NT = 11
+} mluOpSeqDataLayout_t;
+
+/* Attributes of an AdamW descriptor: see mluOpSetAdamWDescAttr. */
+typedef enum {
+  MLUOP_ADAMW_WEIGHT_DECAY = 0,
+  MLUOP_ADAMW_GRAD_SCALE = 1,
+  MLUOP_ADAMW_USE_NESTEROV = 2,
+  MLUOP_ADAMW_NEED_REMOVE_NAN = 3
+} mluOpAdamWDescAttribute_t;
+
 /* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
  * queue. */
 typedef struct mluOpContext* mluOpHandle_t;
 
 /* Layout, element type, shape and strides of a tensor; the data are passed beside it. */
 typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
+
+/* An array of tensors whose data are consecutive in one buffer, such as the weights of a recurrent network. */
+typedef struct mluOpTensorSetStruct* mluOpTensorSetDescriptor_t;
+
+/* A tensor of sequences: layout, element type, shape, lengths of the sequences, padding. */
+typedef struct mluOpSeqDataStruct* mluOpSeqDataDescriptor_t;
 
 /* A sparse convolution: spaces, filter, stride, padding, dilation, and the number of output sites that
  * mluOpGetIndicePairs found last. */
@@ -224,6 +284,13 @@ typedef struct mluOpDCNStruct* mluOpDCNDescriptor_t;
 
 /* A content-aware reassembly of features: size of the kernels, groups of channels, factor of the upsampling. */
 typedef struct mluOpCarafeStruct* mluOpCarafeDescriptor_t;
+
+/* The settings of AdamW in addition to the scalars of the call: weight decay, scale of the gradient, removal of
+ * NaN. */
+typedef struct mluOpAdamWStruct* mluOpAdamWDescriptor_t;
+
+/* A Fourier transform: types, shapes, strides, lengths and constants; mluOpExecFFT only reads it. */
+typedef struct mluOpFFTStruct* mluOpFFTPlan_t;
 
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
@@ -285,12 +352,23 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
  * Returns BAD_PARAM if handle or atomics_mode is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode);
 
+/* Sets how quantizations round. No operator quantizes.
+ * Returns BAD_PARAM if handle is null, round_mode is not a valid enumerator, or round_mode is
+ * MLUOP_ROUND_HALF_TO_EVEN and the device is mlu270 or mlu290, which lack this mode. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode);
+
+/* Writes the mode that was set last. Default: MLUOP_ROUND_HALF_TO_EVEN; MLUOP_ROUND_HALF_OFF_ZERO on mlu270 and
+ * mlu290.
+ * Returns BAD_PARAM if handle or round_mode is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t* round_mode);
+
 /* ---------------------------------------------------------------------------------------------------
  * Recording
  *
  * With MLUOP_GEN_CASE, each operator call that succeeds is recorded as an operator case of MLU-OPS, a protobuf
  * message in text format:
- *   gen_case/<op>/<op>_<time>_tid<thread>_device0.prototxt     <op>: voxel_pooling_forward; time in UTC
+ *   <directory>/gen_case/<op>/<op>_<time>_tid<thread>_device0.prototxt
+ * <op> is voxel_pooling_forward, for example; the time is in UTC.
  * `mluop_case run FILE` replays it. The case has the id, shape, layout, data type and elements of each tensor, and
  * the other parameters. Outputs that a call reads or leaves in part have their elements before the call, too, as
  * `initial`; with the device algorithm it has the number of tasks, as `omp_settings`.
@@ -301,7 +379,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
  * Environment, read with the variables above
  *   MLUOP_GEN_CASE       0 (default): off; 1: without elements; 2: with elements; 3: as 1, but printed to stderr,
  *                        at every MLUOP_LOG_LEVEL
- *   MLUOP_GEN_CASE_DIR   the directory of the cases, created if it does not exist; default: gen_case
+ *   MLUOP_GEN_CASE_DIR   the directory of gen_case, created if it does not exist; default: the working directory.
+ *                        The first {pid} stands for "pid" and the number of the process, the first {deviceid} for
+ *                        "deviceid0". See mluOpSetGenCaseDirectory
  *   MLUOP_GEN_CASE_OP_NAME
  *                        the operators to record, as in "ball_query;voxelization", or those to leave out, as in
  *                        "-ball_query;-voxelization"; default: all operators are recorded
@@ -318,6 +398,23 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
  * from any thread. */
 void MLUOP_WIN_API mluOpSetGenCaseMode(int mode);
 
+/* Sets the directory of recorded calls for all handles of the process; "" is the working directory. The string is
+ * copied. From the next operator call on, the directory takes precedence over MLUOP_GEN_CASE_DIR. May be called at
+ * any time, from any thread.
+ * Returns BAD_PARAM if path is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetGenCaseDirectory(const char* path);
+
+/* Returns the directory of recorded calls, the path that precedes gen_case/<op>: the directory that was set last,
+ * else MLUOP_GEN_CASE_DIR as it is now, else the working directory, with {pid} and {deviceid} replaced. The path
+ * is written to buffer, which has bufferSize bytes and is returned. If buffer is null, the path is returned in
+ * memory from malloc(), which the caller frees. Writes the length without the terminator to pathLen, and the
+ * status of the call to status, unless these are null.
+ * Failures, with pathLen 0: BAD_PARAM if bufferSize is not greater than the length; buffer is then returned,
+ * unwritten. INTERNAL_ERROR if the working directory does not exist, ALLOC_FAILED if out of memory; null is then
+ * returned. */
+const char* MLUOP_WIN_API mluOpGetGenCaseDirectory(char* buffer, size_t bufferSize, size_t* pathLen,
+                                                   mluOpStatus_t* status);
+
 /* ---------------------------------------------------------------------------------------------------
  * Tensor descriptor
  *
@@ -325,7 +422,7 @@ void MLUOP_WIN_API mluOpSetGenCaseMode(int mode);
  * int64_t, the others int.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Creates an empty descriptor: no dimensions, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INVALID.
+/* Creates an empty descriptor: no dimensions, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INVALID, and the defaults below.
  * Returns BAD_PARAM if desc is null, ALLOC_FAILED if out of memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t* desc);
 
@@ -336,20 +433,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t
 mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
 
 /* Sets layout, element type and shape, with the strides of a contiguous tensor. Shape and layout are independent
- * here: the operator that takes the tensor checks the layout.
- * Returns BAD_PARAM if desc or dimSize is null, layout or dtype is not a valid enumerator, dimNb is outside
- * [1, MLUOP_DIM_MAX], a dimension is negative, or the number of bytes (each dimension counted as at least
- * 1) exceeds int64_t. The descriptor is then unchanged. */
+ * here: the operator that takes the tensor checks the layout. On-chip data type, factors of a quantization and
+ * pointer mode are kept.
+ * Returns BAD_PARAM if desc or dimSize is null, layout or dtype is not a valid enumerator, dimNb is outside [1,
+ * MLUOP_DIM_MAX] (0 is allowed in MLUOP_POINTER_MODE_HOST), a dimension is negative, or the number of bytes (each
+ * dimension counted as at least 1) exceeds int64_t. The descriptor is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                      mluOpDataType_t dtype, int dimNb, const int dimSize[]);
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                         mluOpDataType_t dtype, int dimNb, const int64_t dimSize[]);
 
-/* As mluOpSetTensorDescriptor, with explicit strides. The operators of this backend require contiguous
- * tensors and return NOT_SUPPORTED for others (strides of a dimension of size 1, and of a tensor without elements,
- * are ignored).
- * Returns BAD_PARAM as mluOpSetTensorDescriptor does, and if dimStride is null, a stride is negative, or
- * the bytes that the strides span exceed int64_t. */
+/* As mluOpSetTensorDescriptor, with explicit strides. An operator requires contiguous tensors and returns
+ * NOT_SUPPORTED for others, unless its section says which strides it accepts (strides of a dimension of size 1,
+ * and of a tensor without elements, are ignored).
+ * Returns BAD_PARAM as mluOpSetTensorDescriptor does, and if dimStride is null, a stride is negative, or the bytes
+ * that the strides span exceed int64_t. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb, const int dimSize[],
                                                        const int dimStride[]);
@@ -383,8 +481,149 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
                                                           mluOpTensorLayout_t* layout, mluOpDataType_t* dtype,
                                                           int* dimNb, int64_t dimSize[], int64_t dimStride[]);
 
-/* The number of elements: the product of the dimensions. 0 for an empty or null descriptor. */
-uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+/* Returns the number of elements: the product of the dimensions; 1 for a scalar, which was set with 0 dimensions;
+ * 0 for a descriptor without a shape and for null. */
+size_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+
+/* Set and get the on-chip data type: the type in which the device computes. Default, also after a reset:
+ * MLUOP_DTYPE_INVALID, which means unset and is a valid argument. Only mluOpMakeFFTPlanMany and
+ * mluOpIndiceConvolutionBackwardFilter read the type. (The header of MLU-OPS states BAD_PARAM for getting an unset
+ * type; its code and this backend write MLUOP_DTYPE_INVALID.)
+ * Returns BAD_PARAM if a pointer is null or onchip_dtype is not a valid enumerator. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
+                                                                   mluOpDataType_t onchip_dtype);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorOnchipDataType(const mluOpTensorDescriptor_t desc,
+                                                                   mluOpDataType_t* onchip_dtype);
+
+/* Set and get the factors of a quantization, value = (q - offset) * 2^position / scale. Every number is valid.
+ * Defaults, also after a reset: position 0, scale 1, offset 0. A setter changes only the factors in its name. No
+ * operator reads the factors.
+ * Returns BAD_PARAM if a pointer is null; nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc, int position);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc, int* position);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc, int position,
+                                                                     float scale);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPositionAndScale(const mluOpTensorDescriptor_t desc,
+                                                                     int* position, float* scale);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPositionScaleAndOffset(mluOpTensorDescriptor_t desc,
+                                                                           int position, float scale, int offset);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPositionScaleAndOffset(const mluOpTensorDescriptor_t desc,
+                                                                           int* position, float* scale,
+                                                                           int* offset);
+
+/* Set and get the pointer mode. Default, also after a reset: MLUOP_POINTER_MODE_DEVICE. With
+ * MLUOP_POINTER_MODE_HOST, dimNb of the functions that set a shape may be 0: the tensor is then a scalar of
+ * one element, and the arrays may be null. Changing the mode keeps the shape. Operators do not read the mode.
+ * Returns BAD_PARAM if a pointer is null or pointer_mode is not a valid enumerator. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
+                                                                mluOpPointerMode_t pointer_mode);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
+                                                                mluOpPointerMode_t* pointer_mode);
+
+/* Create, set and destroy desc_num tensor descriptors. group_desc[i] points to the variable of descriptor i; all
+ * variables must be distinct. group_dimSize holds the dimensions of all tensors, one tensor after another:
+ * group_dimNb[0] numbers, then group_dimNb[1] numbers. A call changes all descriptors or, if it fails, none.
+ * (MLU-OPS ignores failures of single descriptors, and creates descriptors without initializing them.)
+ * Returns BAD_PARAM if desc_num is not positive, an array or a pointer in group_desc is null, a descriptor to be
+ * set or destroyed is null, or a value violates a rule of mluOpSetTensorDescriptor: the message names the tensor;
+ * ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                              const int desc_num);
+mluOpStatus_t MLUOP_WIN_API mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                           const mluOpTensorLayout_t group_layout[],
+                                                           const mluOpDataType_t group_dtype[],
+                                                           const int group_dimNb[], const int group_dimSize[],
+                                                           const int desc_num);
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t* group_desc[],
+                                                               const int desc_num);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Tensor set descriptor
+ *
+ * An array of setDimSize[0] x ... x setDimSize[setDimNb - 1] tensors, the members. Their data are consecutive in
+ * one buffer in row-major order of the members, without padding. tensorIndex holds the setDimNb indices of a
+ * member, each from 0 on. No operator takes a tensor set.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a set whose members are empty descriptors, and destroys it with its members.
+ * Returns BAD_PARAM if a pointer is null, setDimNb or an element of setDimSize is not positive, or the set has
+ * 2^31 members or more; ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorSetDescriptor(mluOpTensorSetDescriptor_t* tensorSetDesc,
+                                                           const int setDimNb, const int setDimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorSetDescriptor(mluOpTensorSetDescriptor_t tensorSetDesc);
+
+/* Writes the number of dimensions of the set and their sizes. setDimSize must have room for all.
+ * Returns BAD_PARAM if a pointer is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorSetDescriptor(mluOpTensorSetDescriptor_t tensorSetDesc, int* setDimNb,
+                                                        int setDimSize[]);
+
+/* Sets a member, as mluOpSetTensorDescriptor and mluOpSetTensorDescriptorPositionAndScale do.
+ * Returns BAD_PARAM if tensorSetDesc or tensorIndex is null, setDimNb is not the number of dimensions of the set,
+ * an index is outside its dimension, or an argument of the member violates a rule of these functions. The set is
+ * then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpInitTensorSetMemberDescriptor(mluOpTensorSetDescriptor_t tensorSetDesc,
+                                                               const int setDimNb, const int tensorIndex[],
+                                                               mluOpTensorLayout_t layout, mluOpDataType_t dtype,
+                                                               const int dimNb, const int dimSize[]);
+mluOpStatus_t MLUOP_WIN_API
+mluOpInitTensorSetMemberDescriptorPositionAndScale(mluOpTensorSetDescriptor_t tensorSetDesc, const int setDimNb,
+                                                   const int tensorIndex[], const int position, const float scale);
+
+/* Writes the size of the buffer: the bytes of all members. A member that is not set has 0 bytes.
+ * Returns BAD_PARAM if a pointer is null, NOT_SUPPORTED if the size exceeds int. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorSetDescriptorSize(mluOpTensorSetDescriptor_t tensorSetDesc,
+                                                            int* sizeInBytes);
+
+/* Writes the descriptor of a member and the address of its data: data, the buffer of the set, plus the bytes of
+ * all members before it. The descriptor belongs to the set: it must not be destroyed, and is valid as long as the
+ * set.
+ * Returns BAD_PARAM if a pointer is null, setDimNb is not the number of dimensions of the set, or an index is
+ * outside its dimension; NOT_SUPPORTED if the offset in bytes exceeds int64_t. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorAndDataFromTensorSet(mluOpTensorSetDescriptor_t tensorSetDesc,
+                                                               const int setDimNb, const int tensorIndex[],
+                                                               void* data, mluOpTensorDescriptor_t* tensorDesc,
+                                                               void** dataAddrInDevice);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Sequence data descriptor
+ *
+ * A padded tensor that holds sequences of different lengths. No operator takes sequence data.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor: MLUOP_SEQDATA_NBTC, MLUOP_DTYPE_FLOAT, no dimensions, no lengths, no padding.
+ * Returns BAD_PARAM if seq_data_desc is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateSeqDataDescriptor(mluOpSeqDataDescriptor_t* seq_data_desc);
+
+/* Frees a descriptor. Returns BAD_PARAM if seq_data_desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroySeqDataDescriptor(mluOpSeqDataDescriptor_t seq_data_desc);
+
+/* Sets all values except position and scale. seqLengthArray holds the lengths of the sequences, batch first, then
+ * beam; null: only their number is stored. paddingFill points to an element of type dtype, which is copied; null:
+ * none. (MLU-OPS stores the pointer.) dimNb is not compared with layout, nor seqLengthArraySize with the
+ * dimensions.
+ * Returns BAD_PARAM if seq_data_desc or dimSize is null, layout or dtype is not a valid enumerator or dtype is
+ * MLUOP_DTYPE_INVALID, dimNb is not positive, a dimension or seqLengthArraySize is negative, a length is not
+ * positive, or the number of bytes (each dimension counted as at least 1) exceeds int64_t; ALLOC_FAILED if out of
+ * memory. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetSeqDataDescriptor_v2(mluOpSeqDataDescriptor_t seq_data_desc,
+                                                         mluOpSeqDataLayout_t layout, mluOpDataType_t dtype,
+                                                         int dimNb, const int64_t dimSize[],
+                                                         int seqLengthArraySize, const int seqLengthArray[],
+                                                         void* paddingFill);
+
+/* Reads a descriptor. An output pointer may be null: it is skipped. The arrays must have room for dimNb and
+ * seqLengthArraySize values. Lengths and padding that were not set are not written.
+ * Returns BAD_PARAM if seq_data_desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetSeqDataDescriptor_v2(const mluOpSeqDataDescriptor_t seq_data_desc,
+                                                         mluOpSeqDataLayout_t* layout, mluOpDataType_t* dtype,
+                                                         int* dimNb, int64_t dimSize[],
+                                                         int64_t* seqLengthArraySize, int64_t seqLengthArray[],
+                                                         void* paddingFill);
+
+/* Sets the factors of a quantization. Every number is valid. No function reads the factors.
+ * Returns BAD_PARAM if seq_data_desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetSeqDataDescriptorPositionAndScale(mluOpSeqDataDescriptor_t seq_data_desc,
+                                                                      int position, float scale);
 
 /* ---------------------------------------------------------------------------------------------------
  * Sparse convolution descriptor
@@ -501,14 +740,43 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t car
                                                      const int scale_factor);
 
 /* ---------------------------------------------------------------------------------------------------
+ * AdamW descriptor
+ *
+ * A descriptor may be used by several threads as long as none of them modifies it. A new descriptor has the
+ * default attributes: mluOpAdamW accepts it.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor. Destroy it with mluOpDestroyAdamWDescriptor.
+ * Returns BAD_PARAM if adamw_desc is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateAdamWDescriptor(mluOpAdamWDescriptor_t* adamw_desc);
+
+/* Frees a descriptor. Returns BAD_PARAM if adamw_desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyAdamWDescriptor(mluOpAdamWDescriptor_t adamw_desc);
+
+/* Sets an attribute to the value at buf, which may have any address. mluOpAdamW explains the attributes.
+ *
+ * | attr                        | value at buf | default |
+ * |-----------------------------|--------------|---------|
+ * | MLUOP_ADAMW_WEIGHT_DECAY    | float        | 0       |
+ * | MLUOP_ADAMW_GRAD_SCALE      | float        | 1       |
+ * | MLUOP_ADAMW_USE_NESTEROV    | bool         | false   |
+ * | MLUOP_ADAMW_NEED_REMOVE_NAN | bool         | false   |
+ *
+ * Returns BAD_PARAM if adamw_desc or buf is null, attr is not a valid enumerator, size_in_bytes is not the size of
+ * the value, or the byte of a bool is not 0 or 1. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetAdamWDescAttr(mluOpAdamWDescriptor_t adamw_desc,
+                                                  mluOpAdamWDescAttribute_t attr, const void* buf,
+                                                  const size_t size_in_bytes);
+
+/* ---------------------------------------------------------------------------------------------------
  * Operators
  *
  * Statuses that every operator returns
  *   BAD_PARAM      handle or a descriptor is null; a data pointer of a non-empty tensor is null; an element type,
  *                  number of dimensions, shape or layout is not the one listed; an output overlaps an input,
- *                  another output or the workspace, or the workspace overlaps an input; a size in bytes exceeds
- *                  int64_t
- *   NOT_SUPPORTED  a tensor is not contiguous
+ *                  another output or the workspace, or the workspace overlaps an input, unless the section of the
+ *                  operator allows it; a size in bytes exceeds int64_t
+ *   NOT_SUPPORTED  a tensor is not contiguous, unless the section of the operator says otherwise
  *   ALLOC_FAILED   out of memory, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
  *   INTERNAL_ERROR a bug of the backend
  * The first of several violations is reported: null pointers other than the workspace, then the device, then the
@@ -2585,7 +2853,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  *                  fits int64_t; inverse is not 0; indice_num is null, or an element of it is outside [0, L]; an
  *                  index is not below the number of rows of its tensor: the message names the first such element
  *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
- *                  null although the size is not 0
+ *                  null although the size is not 0; an on-chip data type of features, output_grad or
+ *                  indice_pairs is set and differs from the data type; the on-chip data type of filters_grad is
+ *                  set and is neither FLOAT nor, if filters_grad has 16 bits, HALF or BFLOAT16. On-chip data types
+ *                  do not affect the result.
  *   NOT_SUPPORTED  features or output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more: rows
  *                  and pairs are numbered by int32. (MLU-OPS allows 1,000,000 rows of features.)
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
@@ -3164,6 +3435,102 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiCropBackward(mluOpHandle_t handle,
                                                  const void* grid, const mluOpTensorDescriptor_t grad_input_desc,
                                                  void* grad_input);
 
+/* Mutual information, forward (k2 and fast_rnnt: pruned RNN-T and LF-MMI losses): the log-probability of all
+ * monotone paths through a lattice of S symbols and T frames.
+ *
+ *   With L(u, v) = log(exp(u) + exp(v)) and the boundary (s_begin, t_begin, s_end, t_end) of sequence b, for its
+ *   cells s_begin <= s <= s_end, t_begin <= t <= t_end:
+ *     p[b,s_begin,t_begin] = 0
+ *     p[b,s,t] = L(p[b,s-1,t] + px[b,s-1,t], p[b,s,t-1] + py[b,s,t-1])
+ *     ans[b]   = p[b,s_end,t_end]
+ *   A cell outside the boundary counts as -infinity.
+ *
+ * | tensor       | shape                               | dtype | layout |
+ * |--------------|-------------------------------------|-------|--------|
+ * | px           | [B, S, T + 1]                       | FLOAT | any    |
+ * | py           | [B, S + 1, T]                       | FLOAT | any    |
+ * | opt_boundary | [B, 4]; null for both, or [0]: none | INT64 | any    |
+ * | p            | [B, S + 1, T + 1]                   | FLOAT | any    |
+ * | ans          | [B]                                 | FLOAT | any    |
+ *
+ * Units: px[b,s,t] and py[b,s,t] are natural logarithms of the probabilities of a symbol and of a frame. A
+ *   boundary includes its end; without opt_boundary, every boundary is (0, 0, S, T).
+ * Outputs: the call writes ans, and the cells of p within the boundaries; the other cells keep their contents. The
+ *   caller need not initialize ans or p. An empty boundary, whose begin is beyond its end, gives ans 0 and leaves
+ *   p unchanged. If B is 0, data may be null; px may be null if S is 0, and py if T is 0.
+ *   NaN: L(u, v) is u if u or v is NaN, as in MLU-OPS and in k2 on GPUs. NaN propagates along s only.
+ * Determinism: the same bits at every thread count, in every run, on every instruction set and at every place in a
+ *   batch. L is computed in fp32, with an error of about one rounding. If u and v differ by more than 15.94, L is
+ *   the larger one.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. A sequence is processed by one thread.
+ * Memory: no workspace is needed: the query writes 0. The handle keeps 16 (S + 2) bytes per thread.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      a boundary begins below 0 or ends above S or T; only one of opt_boundary_desc and opt_boundary
+ *                  is null; workspace is null although workspace_size is not 0, or an output overlaps it; the
+ *                  pointer workspace_size of the query is null
+ *   NOT_SUPPORTED  px has the shape [B, S, T]: the modified recursion of k2
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS header, mluOpMutualInformationForward; k2 mutual_information_recursion. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetMutualInformationForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t px_desc, const mluOpTensorDescriptor_t py_desc,
+    const mluOpTensorDescriptor_t opt_boundary_desc, const mluOpTensorDescriptor_t p_desc,
+    const mluOpTensorDescriptor_t ans_desc, size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpMutualInformationForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t px_desc, const void* px,
+    const mluOpTensorDescriptor_t py_desc, const void* py, const mluOpTensorDescriptor_t opt_boundary_desc,
+    const void* opt_boundary, const mluOpTensorDescriptor_t p_desc, void* p, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t ans_desc, void* ans);
+
+/* Mutual information, backward: the gradients of px and py of mluOpMutualInformationForward, from its p.
+ *
+ *   With q = max(p, -1e30) and E(z) = exp(z), but 0 if z or exp(z) is not finite, within the boundary of
+ *   sequence b:
+ *     P[s_end,t_end]   = ans_grad[b]
+ *     px_grad[b,s,t]   = P[s+1,t] E(q[b,s,t] + px[b,s,t] - q[b,s+1,t])
+ *     py_grad[b,s,t]   = P[s,t+1] E(q[b,s,t] + py[b,s,t] - q[b,s,t+1])
+ *     P[s,t]           = px_grad[b,s,t] + py_grad[b,s,t]
+ *   A step out of the boundary has the gradient 0.
+ *
+ * | tensor       | shape                               | dtype | layout |
+ * |--------------|-------------------------------------|-------|--------|
+ * | px           | [B, S, T + 1]                       | FLOAT | any    |
+ * | py           | [B, S + 1, T]                       | FLOAT | any    |
+ * | opt_boundary | [B, 4]; null for both, or [0]: none | INT64 | any    |
+ * | p            | [B, S + 1, T + 1]                   | FLOAT | any    |
+ * | ans_grad     | [B]                                 | FLOAT | any    |
+ * | px_grad      | as px                               | FLOAT | any    |
+ * | py_grad      | as py                               | FLOAT | any    |
+ *
+ * Units: as in mluOpMutualInformationForward, which wrote p for the same px, py and opt_boundary. ans_grad is the
+ *   gradient of ans.
+ * Outputs: the call writes every element of px_grad and py_grad; the caller need not initialize them. They are 0
+ *   outside the boundaries, and for every sequence whose boundary is empty. With overwrite_ans_grad, ans_grad[b]
+ *   becomes P[s_begin,t_begin], which equals the old ans_grad[b] in exact arithmetic; if the boundary is empty,
+ *   ans_grad[b] keeps its value. A step that reads a NaN in p, px or py has the gradient 0; NaN in ans_grad
+ *   propagates.
+ * Determinism: the same bits at every thread count, in every run, on every instruction set and at every place in a
+ *   batch. Computed in fp32. Where p is -700, its rounding error is up to 3e-5, which is also the relative error
+ *   of E at each step. Values of E below 2^-126 count as 0.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. A sequence is processed by one thread.
+ * Memory: no workspace is needed: the query writes 0. The handle keeps 16 (S + 2) bytes per thread.
+ *
+ * Returns, in addition to the statuses of every operator: as mluOpMutualInformationForward
+ *
+ * Definition: MLU-OPS header, mluOpMutualInformationBackward; k2 mutual_information_recursion. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetMutualInformationBackwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t px_desc, const mluOpTensorDescriptor_t py_desc,
+    const mluOpTensorDescriptor_t opt_boundary_desc, const mluOpTensorDescriptor_t p_desc,
+    const mluOpTensorDescriptor_t ans_grad_desc, const bool overwrite_ans_grad, size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpMutualInformationBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t px_desc, const void* px,
+    const mluOpTensorDescriptor_t py_desc, const void* py, const mluOpTensorDescriptor_t opt_boundary_desc,
+    const void* opt_boundary, const mluOpTensorDescriptor_t p_desc, const void* p,
+    const mluOpTensorDescriptor_t ans_grad_desc, void* ans_grad, const bool overwrite_ans_grad, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t px_grad_desc, void* px_grad,
+    const mluOpTensorDescriptor_t py_grad_desc, void* py_grad);
+
 /* Synchronized batch normalization, statistics: the mean and the inverse standard deviation of each channel of the
  * batch of one process.
  *
@@ -3408,6 +3775,473 @@ mluOpStatus_t MLUOP_WIN_API mluOpSyncBatchNormBackwardElemtV2(
     const mluOpTensorDescriptor_t sum_dy_xmu_desc, const void* sum_dy_xmu,
     const mluOpTensorDescriptor_t count_desc, const void* count, const mluOpTensorDescriptor_t diff_x_desc,
     void* diff_x);
+
+/* AdamW (BMTrain): one step of the optimizer, in place, on parameters in fp32 with a gradient in bfloat16.
+ *
+ *   Each operation is rounded to fp32, in the order written; m, v and p are elements of momentum, velocity and
+ *   param, s and wd the attributes GRAD_SCALE and WEIGHT_DECAY of adamw_desc:
+ *     g  = grad / s
+ *     m' = m + (g - m) (1 - beta1)
+ *     v' = v + (g g - v) (1 - beta2)
+ *     u  = ((lr m') / bias1) / (sqrt(v' / bias2) + epsilon)
+ *     p' = (p - u) - (lr wd) p
+ *     paramh = p', rounded to bfloat16, to nearest even
+ *   With the attribute NEED_REMOVE_NAN, paramh holds the step t:
+ *     bias1 = 1 - beta1^t, bias2 = 1 - beta2^t, computed in double and rounded once; the arguments bias1 and bias2
+ *     are ignored
+ *     p' = p (1 - lr wd) - u
+ *     An element whose m', v' and p' are all NaN or infinite keeps m, v and p.
+ *     t' = t + 1, rounded to fp32; the largest float if the sum is infinite
+ *
+ * | tensor   | shape     | dtype    | dtype and shape with NEED_REMOVE_NAN | layout |
+ * |----------|-----------|----------|--------------------------------------|--------|
+ * | param    | any shape | FLOAT    | FLOAT                                | any    |
+ * | paramh   | as param  | BFLOAT16 | FLOAT [1]: t, updated                | any    |
+ * | momentum | as param  | FLOAT    | FLOAT                                | any    |
+ * | velocity | as param  | FLOAT    | FLOAT                                | any    |
+ * | grad     | as param  | BFLOAT16 | FLOAT                                | any    |
+ *
+ * Units: bias1 and bias2 are the bias corrections 1 - beta1^t and 1 - beta2^t of the step t; steps count from 1.
+ *   lr, bias1, bias2, s and wd are unchecked: a bias correction or a scale of 0 gives infinity or NaN.
+ *   USE_NESTEROV has no effect, as in MLU-OPS.
+ * Outputs: the call updates param, momentum, velocity and t: the caller initializes them. Without NEED_REMOVE_NAN,
+ *   it writes every element of paramh, which the caller need not initialize. grad is not written. NaN and infinity
+ *   propagate, except that NEED_REMOVE_NAN keeps elements as stated.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. The device multiplies by reciprocals and fuses products with sums, which changes the last bits.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  adamw_desc is null; beta1 or beta2 is not in [0, 1]; epsilon is not positive; param has no elements
+ *
+ * Definition: MLU-OPS design document adam_w; BMTrain adam_cuda; AdamW, arXiv:1711.05101. */
+mluOpStatus_t MLUOP_WIN_API mluOpAdamW(mluOpHandle_t handle, mluOpAdamWDescriptor_t adamw_desc,
+                                       const mluOpTensorDescriptor_t param_desc, void* param,
+                                       const mluOpTensorDescriptor_t paramh_desc, void* paramh,
+                                       const mluOpTensorDescriptor_t momentum_desc, void* momentum,
+                                       const mluOpTensorDescriptor_t velocity_desc, void* velocity,
+                                       const mluOpTensorDescriptor_t grad_desc, void* grad, const float lr,
+                                       const float beta1, const float beta2, const float bias1, const float bias2,
+                                       const float epsilon);
+
+/* MoE dispatch forward (Tutel): multiplies each sample by its gate and writes it to the buffer of its expert.
+ *
+ *   With r(i) = indices[i] * capacity + locations[i], for each sample i with 0 <= indices[i] < num_experts and
+ *   0 <= locations[i] < capacity; other samples are skipped:
+ *     dispatch[r(i),j] = gates[i] * input[i,j]
+ *   If several samples have the same row, the last one is written.
+ *
+ * | tensor    | shape                            | dtype | layout |
+ * |-----------|----------------------------------|-------|--------|
+ * | gates     | [samples]                        | FLOAT | any    |
+ * | indices   | [samples]: expert of each sample | INT32 | any    |
+ * | locations | [samples]: row in the buffer     | INT32 | any    |
+ * | input     | [samples, hidden]                | FLOAT | any    |
+ * | dispatch  | [num_experts * capacity, hidden] | FLOAT | any    |
+ *
+ * Units: indices and locations count from 0; every int32 is valid. MLU-OPS requires both in range.
+ * Outputs: the call writes the rows of dispatch that a sample names, and leaves the other rows unchanged. NaN and
+ *   infinity propagate. If input has no elements, dispatch is unchanged and inputs may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 4 bytes a row of dispatch.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      samples, capacity, hidden or num_experts is negative or does not match a shape; samples is more
+ *                  than num_experts * capacity
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document moe_dispatch_forward; Tutel 0.2, jit_kernels/sparse.py. */
+mluOpStatus_t MLUOP_WIN_API mluOpMoeDispatchForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t gates_desc, const void* gates,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t locations_desc,
+    const void* locations, const mluOpTensorDescriptor_t input_desc, const void* input, const int samples,
+    const int capacity, const int hidden, const int num_experts, const mluOpTensorDescriptor_t dispatch_desc,
+    void* dispatch);
+
+/* MoE dispatch, gradient of the gates.
+ *
+ *   With r(i) as in mluOpMoeDispatchForward; dispatch is the gradient of the tensor that mluOpMoeDispatchForward
+ *   writes:
+ *     grad_gates[i] = sum over j of dispatch[r(i),j] * input[i,j]; 0 if sample i is skipped
+ *
+ * | tensor             | shape                            | dtype | layout |
+ * |--------------------|----------------------------------|-------|--------|
+ * | indices, locations | [samples]                        | INT32 | any    |
+ * | input              | [samples, hidden]                | FLOAT | any    |
+ * | dispatch           | [num_experts * capacity, hidden] | FLOAT | any    |
+ * | grad_gates         | [samples]                        | FLOAT | any    |
+ *
+ * Units: as in mluOpMoeDispatchForward. Every sample of a row receives the gradient of the row, also samples that
+ *   mluOpMoeDispatchForward overwrites with a later one. There may be more samples than rows.
+ * Outputs: the call writes every element; the caller need not initialize it. NaN and infinity propagate; the rows
+ *   of skipped samples are not read. If input or dispatch has no elements, the result is 0 and inputs may be null.
+ * Determinism: products and sums are rounded to fp32: 16 partial sums, added in pairs. The same bits at every
+ *   thread count, in every run and on every instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: the query writes 0; workspace may be null.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      samples, capacity, hidden or num_experts is negative or does not match a shape; workspace is
+ *                  null although workspace_size is not 0, or overlaps grad_gates
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document moe_dispatch_backward_gate; Tutel 0.2, jit_kernels/sparse.py. */
+mluOpStatus_t MLUOP_WIN_API mluOpMoeDispatchBackwardGate(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t indices_desc, const void* indices,
+    const mluOpTensorDescriptor_t locations_desc, const void* locations, const mluOpTensorDescriptor_t input_desc,
+    const void* input, const mluOpTensorDescriptor_t dispatch_desc, const void* dispatch, const int samples,
+    const int capacity, const int hidden, const int num_experts, void* workspace, const size_t workspace_size,
+    const mluOpTensorDescriptor_t grad_gates_desc, void* grad_gates);
+
+/* Writes the bytes of workspace that mluOpMoeDispatchBackwardGate needs: 0.
+ * Returns BAD_PARAM if an argument is null or input_desc is not as the operator requires; NOT_SUPPORTED if the
+ * tensor is not contiguous; ARCH_MISMATCH as the operator. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetMoeDispatchBackwardGateWorkspaceSize(mluOpHandle_t handle,
+                                                                         const mluOpTensorDescriptor_t input_desc,
+                                                                         size_t* workspace_size);
+
+/* MoE dispatch, gradient of the input.
+ *
+ *   With r(i) as in mluOpMoeDispatchForward; dispatch is the gradient of the tensor that mluOpMoeDispatchForward
+ *   writes:
+ *     grad_input[i,j] = gates[i] * dispatch[r(i),j]; 0 if sample i is skipped
+ *
+ * | tensor             | shape                            | dtype | layout |
+ * |--------------------|----------------------------------|-------|--------|
+ * | gates              | [samples]                        | FLOAT | any    |
+ * | indices, locations | [samples]                        | INT32 | any    |
+ * | dispatch           | [num_experts * capacity, hidden] | FLOAT | any    |
+ * | grad_input         | [samples, hidden]                | FLOAT | any    |
+ *
+ * Units: as in mluOpMoeDispatchBackwardGate. With the outputs of the experts as dispatch, the function combines
+ *   them: each sample receives its row, times its gate.
+ * Outputs: the call writes every element; the caller need not initialize it. NaN and infinity propagate; the
+ *   gates of skipped samples are not read. If dispatch has no elements, the result is 0 and inputs may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      samples, capacity, hidden or num_experts is negative or does not match a shape
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document moe_dispatch_backward_data; Tutel 0.2, jit_kernels/sparse.py. */
+mluOpStatus_t MLUOP_WIN_API mluOpMoeDispatchBackwardData(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t gates_desc, const void* gates,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t locations_desc,
+    const void* locations, const mluOpTensorDescriptor_t dispatch_desc, const void* dispatch, const int samples,
+    const int capacity, const int hidden, const int num_experts, const mluOpTensorDescriptor_t grad_input_desc,
+    void* grad_input);
+
+/* Magnitudes (PyTorch abs).
+ *
+ *   y = |x|; for a complex number, y = sqrt(real^2 + imaginary^2).
+ *
+ * | tensor | shape                     | dtype                                       | layout | strides |
+ * |--------|---------------------------|---------------------------------------------|--------|---------|
+ * | x      | any, of 1 to 8 dimensions | FLOAT, HALF, BFLOAT16, INT32, COMPLEX_FLOAT | any    | any     |
+ * | y      | as x                      | as x; FLOAT for COMPLEX_FLOAT               | any    | any     |
+ *
+ * Outputs: the call writes every element; the caller need not initialize it. y may be the tensor x, with equal
+ *   data and strides, except for COMPLEX_FLOAT. The elements of y must lie at distinct places; memory between them
+ *   is not changed. |-0| is +0. NaN keeps its payload. The INT32 -2^31 is unchanged. A complex magnitude is
+ *   infinity if a part is infinite, even if the other part is NaN; otherwise it overflows only if it exceeds
+ *   FLT_MAX. If x has no elements, data may be null.
+ * Determinism: the result is exact; complex magnitudes are computed in double and rounded once. The same bits at
+ *   every thread count, in every run and on every instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  y has strides that do not nest as the strides of a part of a contiguous tensor do
+ *
+ * MLU-OPS forbids y in place of x, and computes INT32 in fp32.
+ *
+ * Definition: MLU-OPS design document abs; IEEE 754 abs. */
+mluOpStatus_t MLUOP_WIN_API mluOpAbs(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc, const void* x,
+                                     const mluOpTensorDescriptor_t y_desc, void* y);
+
+/* Logarithms to the base e, 2 or 10 (PyTorch log, log2, log10).
+ *
+ *   y = log(x) to the base `base`
+ *
+ * prefer: without effect, every value is accepted.
+ *
+ * | tensor | shape                     | dtype                 | layout |
+ * |--------|---------------------------|-----------------------|--------|
+ * | x      | any, of 1 to 8 dimensions | FLOAT, HALF, BFLOAT16 | any    |
+ * | y      | as x                      | as x                  | any    |
+ *   x and y may have equal strides without gaps in any order of the dimensions, such as a transposed tensor.
+ *
+ * Outputs: the call writes every element; the caller need not initialize it. y may be the tensor x. log(0) is
+ *   -infinity, log(infinity) infinity; negative numbers and NaN give NaN. Subnormal numbers have their logarithms.
+ *   If x has no elements, data may be null.
+ * Determinism: computed in double with a relative error below 2^-44, rounded to fp32, then to the type of y:
+ *   within 0.501 units in the last place of fp32. Log2 of powers of 2 and log10 of powers of 10 are exact. The
+ *   same bits at every thread count, in every run and on every instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      base is not a valid enumerator
+ *   NOT_SUPPORTED  a tensor has gaps, or the strides of the tensors differ
+ *
+ * MLU-OPS multiplies an approximation of log2(x) by a rounded constant, and limits the accuracy to FLOAT from
+ * 1e-20 to 2e5 and HALF from 1 to 60000; it lacks BFLOAT16.
+ *
+ * Definition: MLU-OPS design document log. */
+mluOpStatus_t MLUOP_WIN_API mluOpLog(mluOpHandle_t handle, const mluOpComputationPreference_t prefer,
+                                     const mluOpLogBase_t base, const mluOpTensorDescriptor_t x_desc,
+                                     const void* x, const mluOpTensorDescriptor_t y_desc, void* y);
+
+/* Square roots (PyTorch sqrt).
+ *
+ *   y = sqrt(x)
+ *
+ * prefer: FAST or HIGH_PRECISION, with the same results.
+ *
+ * | tensor | shape                     | dtype                        | layout |
+ * |--------|---------------------------|------------------------------|--------|
+ * | x      | any, of 1 to 8 dimensions | FLOAT, HALF, BFLOAT16, INT32 | any    |
+ * | y      | as x                      | as x; FLOAT for INT32        | any    |
+ *   Strides as in mluOpLog.
+ *
+ * Outputs: the call writes every element; the caller need not initialize it. y may be the tensor x. sqrt(-0) is
+ *   -0; other negative numbers and NaN give NaN. If x has no elements, data may be null.
+ * Determinism: the root is rounded once: the same bits at every thread count, in every run and on every
+ *   instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION or not a valid enumerator
+ *   NOT_SUPPORTED  a tensor has gaps, or the strides of the tensors differ
+ *
+ * MLU-OPS limits the accuracy to FLOAT from 1e-10 to 1e10.
+ *
+ * Definition: MLU-OPS design document sqrt; IEEE 754 squareRoot. */
+mluOpStatus_t MLUOP_WIN_API mluOpSqrt(mluOpHandle_t handle, const mluOpComputationPreference_t prefer,
+                                      const mluOpTensorDescriptor_t x_desc, const void* x,
+                                      const mluOpTensorDescriptor_t y_desc, void* y);
+
+/* The gradient of mluOpSqrt with respect to its input.
+ *
+ *   diff_x = diff_y / (2 y), with y = sqrt(x)
+ *
+ * | tensor           | shape                     | dtype                 | layout |
+ * |------------------|---------------------------|-----------------------|--------|
+ * | y                | any, of 1 to 8 dimensions | FLOAT, HALF, BFLOAT16 | any    |
+ * | diff_y (dy_desc) | as y                      | as y                  | any    |
+ * | diff_x (dx_desc) | as y                      | as y                  | any    |
+ *   Strides as in mluOpLog.
+ *
+ * Outputs: the call writes every element; the caller need not initialize it. diff_x may be the tensor y or diff_y.
+ *   y = 0 gives infinity with the sign of the quotient, NaN if diff_y is 0. NaN propagates. If y has no elements,
+ *   data may be null.
+ * Determinism: the quotient is rounded once: the same bits at every thread count, in every run and on every
+ *   instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  a tensor has gaps, or the strides of the tensors differ
+ *
+ * MLU-OPS limits the accuracy to y from 1e-10 to 1e6 for FLOAT and from 0.01 to 500 for HALF.
+ *
+ * Definition: MLU-OPS design document sqrt_backward. */
+mluOpStatus_t MLUOP_WIN_API mluOpSqrtBackward(mluOpHandle_t handle, const mluOpTensorDescriptor_t y_desc,
+                                              const void* y, const mluOpTensorDescriptor_t dy_desc,
+                                              const void* diff_y, const mluOpTensorDescriptor_t dx_desc,
+                                              void* diff_x);
+
+/* Quotients (PyTorch div).
+ *
+ *   z = x / y. A dimension of x or y of size 1 is broadcast, as in NumPy; the ranks are equal.
+ *
+ * prefer: without effect, every value is accepted.
+ *
+ * | tensor | shape                                              | dtype                 | layout |
+ * |--------|----------------------------------------------------|-----------------------|--------|
+ * | x      | any, of 1 to 8 dimensions                          | FLOAT, HALF, BFLOAT16 | any    |
+ * | y      | as x; x or y may have size 1 in any dimension      | as x                  | any    |
+ * | z      | the shape after broadcasting                       | as x                  | any    |
+ *   Tensors of one shape may have equal strides without gaps in any order of the dimensions; a tensor of one
+ *   element may have any strides.
+ *
+ * Outputs: the call writes every element; the caller need not initialize it. z may be the tensor x or y, if the
+ *   shapes are equal. Division by 0 gives infinity, or NaN for 0 / 0. NaN propagates. If z has no elements, data
+ *   may be null.
+ * Determinism: the quotient is rounded once: the same bits at every thread count, in every run and on every
+ *   instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      x and y cannot be broadcast to one shape, or it is not the shape of z
+ *   NOT_SUPPORTED  a tensor has gaps, or one is not contiguous and the shapes or strides of the tensors differ
+ *
+ * MLU-OPS documents equal shapes, accepts shapes to broadcast, and then reads past the smaller tensor.
+ *
+ * Definition: MLU-OPS design document div; IEEE 754 division. */
+mluOpStatus_t MLUOP_WIN_API mluOpDiv(mluOpHandle_t handle, const mluOpComputationPreference_t prefer,
+                                     const mluOpTensorDescriptor_t x_desc, const void* x,
+                                     const mluOpTensorDescriptor_t y_desc, const void* y,
+                                     const mluOpTensorDescriptor_t z_desc, void* z);
+
+/* Logarithms of the absolute value of the gamma function (PyTorch lgamma).
+ *
+ *   y = log |gamma(x)|
+ *
+ * | tensor | shape                     | dtype                 | layout | strides |
+ * |--------|---------------------------|-----------------------|--------|---------|
+ * | x      | any, of 1 to 8 dimensions | FLOAT, HALF, BFLOAT16 | any    | any     |
+ * | y      | as x                      | as x                  | any    | any     |
+ *
+ * Outputs: the call writes every element; the caller need not initialize it. y may be the tensor x: equal data and
+ *   strides. Elements of y must lie at distinct places; memory between them is not changed. 0, -0, negative
+ *   integers and both infinities give infinity, NaN gives NaN. If x has no elements, data may be null.
+ * Determinism: computed in double by lgamma_r of the C library, rounded to fp32, then to the type of y. The same
+ *   bits at every thread count and in every run; another C library may differ in the last bit.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *   NOT_SUPPORTED  y has strides that do not nest as the strides of a part of a contiguous tensor do
+ *
+ * MLU-OPS has an absolute error of up to 7e-6 between 0.5 and 3, and ignores strides.
+ *
+ * Definition: MLU-OPS design document lgamma; C99 lgamma. */
+mluOpStatus_t MLUOP_WIN_API mluOpLgamma(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc, const void* x,
+                                        const mluOpTensorDescriptor_t y_desc, void* y);
+
+/* Powers of a base whose exponents are evenly spaced (PyTorch logspace).
+ *
+ *   start and end are first converted to the type of res: rounded, for INT32 truncated. With
+ *   step = (end - start) / (steps - 1):
+ *     exponent(i) = start + step i                 for i < steps / 2 (integer division)
+ *     exponent(i) = end - step (steps - 1 - i)     for the other i
+ *     res[i]      = base ^ exponent(i)
+ *   With one step, res[0] = base ^ start.
+ *
+ * | tensor | shape                     | dtype                        | layout |
+ * |--------|---------------------------|------------------------------|--------|
+ * | res    | any, of 1 to 8 dimensions | FLOAT, HALF, BFLOAT16, INT32 | any    |
+ *
+ * Outputs: the call writes the first `steps` elements; the others keep their contents. Powers follow IEEE 754 pow,
+ *   also for a base, start or end that is 0, negative, infinity or NaN. INT32 drops fractions; numbers beyond
+ *   INT32 become the nearest INT32, NaN becomes 0. With steps 0, nothing is written.
+ * Determinism: exponents are computed in fp32, powers in double, rounded to fp32, then to the type of res. The
+ *   same bits at every thread count and in every run; another C library may differ in the last bit.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  steps is negative or exceeds the elements of res
+ *
+ * MLU-OPS computes powers in fp32, truncates to HALF, and returns NaN for some bases.
+ *
+ * Definition: MLU-OPS design document logspace; PyTorch torch.logspace. */
+mluOpStatus_t MLUOP_WIN_API mluOpLogspace(mluOpHandle_t handle, const float start, const float end,
+                                          const int64_t steps, const float base,
+                                          const mluOpTensorDescriptor_t res_desc, void* res);
+
+/* Create and destroy a plan of a Fourier transform. mluOpExecFFT accepts the plan after mluOpMakeFFTPlanMany and
+ * mluOpSetFFTReserveArea.
+ * Return BAD_PARAM if the argument is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateFFTPlan(mluOpFFTPlan_t* fft_plan);
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyFFTPlan(mluOpFFTPlan_t fft_plan);
+
+/* Sets a plan: copies both descriptors and computes the constants of the transform, in time O(n log n).
+ *
+ *   rank                              1 or 2; n[0 .. rank): the lengths of the transform, n[rank - 1] of the last,
+ *                                     innermost dimension
+ *   input, output                     tensors of `rank` dimensions, or one more, the batch, before them
+ *   FLOAT to COMPLEX_FLOAT            real to complex: the last dimension of output is n[rank - 1] / 2 + 1
+ *   COMPLEX_FLOAT to FLOAT            complex to real: n[rank - 1] / 2 + 1 elements of the last dimension of input
+ *                                     are read
+ *   COMPLEX_FLOAT to COMPLEX_FLOAT    complex
+ *   HALF and COMPLEX_HALF             as FLOAT and COMPLEX_FLOAT
+ *
+ * Shapes: all other dimensions of output equal n. Dimensions of input may be shorter than the transform,
+ *   which adds zeros, or longer: further elements are ignored.
+ * On-chip data type: of input (mluOpSetTensorDescriptorOnchipDataType), FLOAT or INT31; with half precision HALF
+ *   or INT16. It has no effect on results.
+ * reservespace_size: 1. The plan owns its constants: mluOpSetFFTReserveArea accepts any pointer except null, and
+ *   no function reads or writes the area. A plan that is set again needs mluOpSetFFTReserveArea again.
+ * workspace_size: 0 for rank 1 and for a batch of 0; for rank 2, 16 bytes for each complex number between the two
+ *   passes, and room for alignment. The workspace holds all items of the batch that fit 8 MiB, and at least one.
+ * Memory: the handle keeps, for each task, 32 bytes for each number of 1 to 8 signals, and for lengths with other
+ *   prime factors than 2, 3 and 5 about 64 bytes more for each number of one signal.
+ * Threads: no other call may use the plan while it is set. mluOpExecFFT only reads the plan: threads with handles
+ *   of their own may share it, each with a workspace of its own.
+ *
+ * Returns:
+ *   BAD_PARAM        an argument other than fft_plan is null; rank is not 1 to 3; a length is not positive; the
+ *                    number of dimensions, the batch, the shape of output or the pair of data types is not as
+ *                    stated above; the on-chip data type of input is not listed above
+ *   NOT_INITIALIZED  fft_plan is null
+ *   NOT_SUPPORTED    rank is 3; a length exceeds 2^26; with half precision, n[rank - 1] is not a power of two
+ *   ALLOC_FAILED     out of memory
+ * The plan and the sizes are then unchanged.
+ *
+ * MLU-OPS refuses real transforms, and transforms of rank 2, whose lengths have large prime factors.
+ *
+ * Definition: MLU-OPS header, mluOpMakeFFTPlanMany. */
+mluOpStatus_t MLUOP_WIN_API mluOpMakeFFTPlanMany(mluOpHandle_t handle, mluOpFFTPlan_t fft_plan,
+                                                 const mluOpTensorDescriptor_t input_desc,
+                                                 const mluOpTensorDescriptor_t output_desc, const int rank,
+                                                 const int n[], size_t* reservespace_size, size_t* workspace_size);
+
+/* Declares that the caller has allocated the reserve area of a plan. The area is neither read nor written.
+ * Returns BAD_PARAM if an argument is null or the plan is not made. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetFFTReserveArea(mluOpHandle_t handle, mluOpFFTPlan_t fft_plan,
+                                                   void* reservespace);
+
+/* Fourier transform (FFT) of one or two dimensions, of each item of a batch, as fft_plan describes.
+ *
+ *   rank 1:  output[b,k] = scale_factor * sum over j < n[0] of input[b,j] * exp(-+ 2 pi i j k / n[0])
+ *   rank 2:  the same along both dimensions
+ *   The exponent is negative (forward) for direction 0, positive (backward) for any other. Real to complex is
+ *   always forward, complex to real always backward. Nothing is divided by n: forward and backward give n times
+ *   the input. Complex to real takes the other half of the spectrum as the conjugate of the first; the imaginary
+ *   parts at 0 and, for even n, at n / 2 have no effect: with rank 2, of the spectra after the transform along
+ *   the first dimension.
+ *
+ * Tensors: input and output have the descriptors of the plan, with any layout and strides. Elements of output must
+ *   lie at distinct places; memory between them is not changed. The call writes every element of output; the
+ *   caller need not initialize it.
+ * In place: input and output may be equal if the items of the batch of output are at most as far apart as the
+ *   items of input; for complex to real, at least as far. Distances count real numbers: a complex number is two.
+ *   The call copies the input to memory of the handle.
+ * Empty: with a batch of 0, nothing is read or written, and data may be null. An input without elements counts as
+ *   zeros.
+ * NaN and infinity: if an item of the batch contains NaN or infinity that the transform reads, all numbers of its
+ *   result are NaN; other items are unaffected.
+ * Determinism: computed in double and rounded once, to nearest even: the same bits at every thread count, in every
+ *   run and at every place in the batch. The error is below 1 unit in the last place of the largest result of the
+ *   transform; a number that is 0 by cancellation may become about 1e-16 times the largest result. Another C
+ *   library or compiler may change the last bit.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Lengths without prime factors above 5 use KissFFT,
+ *   other lengths Bluestein's algorithm: time O(n log n) for every length.
+ * Memory: `workspace`, at any address, of the size that mluOpMakeFFTPlanMany wrote; null if it is 0.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      fft_plan is null, is not made or has no reserve area; scale_factor is not finite; input and
+ *                  output are equal and the items of the batch too close; workspace is null although its size is
+ *                  not 0
+ *   NOT_SUPPORTED  input or output has 2^31 elements or more; output has strides that do not nest as the strides
+ *                  of a part of a contiguous tensor do
+ *
+ * MLU-OPS also works in place where the items are too close, and does not trim two-dimensional inputs.
+ *
+ * Definition: MLU-OPS header, mluOpExecFFT; FFTW manual, "What FFTW really computes". */
+mluOpStatus_t MLUOP_WIN_API mluOpExecFFT(mluOpHandle_t handle, const mluOpFFTPlan_t fft_plan, const void* input,
+                                         const float scale_factor, void* workspace, void* output, int direction);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -1,21 +1,14 @@
 #include "core/carafe.h"
 
 #include "core/checks.h"
+#include "core/descriptor.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t* carafe_desc) {
-  using namespace mluop;
-  return run_guarded("mluOpCreateCarafeDescriptor", [&] {
-    require_not_null("carafe_desc", carafe_desc);
-    *carafe_desc = new CarafeDescriptor();
-  });
+  return mluop::create_descriptor("mluOpCreateCarafeDescriptor", "carafe_desc", carafe_desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc) {
-  using namespace mluop;
-  return run_guarded("mluOpDestroyCarafeDescriptor", [&] {
-    require_not_null("carafe_desc", carafe_desc);
-    delete carafe_desc;
-  });
+  return mluop::destroy_descriptor("mluOpDestroyCarafeDescriptor", "carafe_desc", carafe_desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, const int dimNb,

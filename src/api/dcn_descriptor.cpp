@@ -1,5 +1,6 @@
 #include "core/checks.h"
 #include "core/dcn.h"
+#include "core/descriptor.h"
 
 namespace mluop {
 namespace {
@@ -20,19 +21,11 @@ std::array<int32_t, kCount> read_values(std::string_view name, const int* values
 }  // namespace mluop
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreateDCNDescriptor(mluOpDCNDescriptor_t* dcn_desc) {
-  using namespace mluop;
-  return run_guarded("mluOpCreateDCNDescriptor", [&] {
-    require_not_null("dcn_desc", dcn_desc);
-    *dcn_desc = new DcnDescriptor();
-  });
+  return mluop::create_descriptor("mluOpCreateDCNDescriptor", "dcn_desc", dcn_desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyDCNDescriptor(mluOpDCNDescriptor_t dcn_desc) {
-  using namespace mluop;
-  return run_guarded("mluOpDestroyDCNDescriptor", [&] {
-    require_not_null("dcn_desc", dcn_desc);
-    delete dcn_desc;
-  });
+  return mluop::destroy_descriptor("mluOpDestroyDCNDescriptor", "dcn_desc", dcn_desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc, int dimNb, const int pad[],

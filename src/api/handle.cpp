@@ -53,3 +53,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
     *atomics_mode = context.atomics_mode;
   });
 }
+
+mluOpStatus_t MLUOP_WIN_API mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
+  return run_locked("mluOpSetQuantizeRoundMode", handle, [&](mluOpContext& context) {
+    const int number = static_cast<int>(round_mode);
+    const int least = context.device.is_200_series ? MLUOP_ROUND_HALF_UP : MLUOP_ROUND_HALF_TO_EVEN;
+    require(number >= least && number <= MLUOP_ROUND_HALF_OFF_ZERO, MLUOP_STATUS_BAD_PARAM, "round_mode is ",
+            number, ", expected ", least, " to ", static_cast<int>(MLUOP_ROUND_HALF_OFF_ZERO), " on ",
+            context.device.name);
+    context.round_mode = round_mode;
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t* round_mode) {
+  return run_locked("mluOpGetQuantizeRoundMode", handle, [&](const mluOpContext& context) {
+    require_not_null("round_mode", round_mode);
+    *round_mode = context.round_mode.value_or(context.device.is_200_series ? MLUOP_ROUND_HALF_OFF_ZERO
+                                                                           : MLUOP_ROUND_HALF_TO_EVEN);
+  });
+}

@@ -1,4 +1,5 @@
 #include "core/checks.h"
+#include "core/descriptor.h"
 #include "core/nms.h"
 
 namespace mluop {
@@ -30,19 +31,11 @@ void check(const NmsDescriptor& desc) {
 }  // namespace mluop
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreateNmsDescriptor(mluOpNmsDescriptor_t* desc) {
-  using namespace mluop;
-  return run_guarded("mluOpCreateNmsDescriptor", [&] {
-    require_not_null("desc", desc);
-    *desc = new NmsDescriptor();
-  });
+  return mluop::create_descriptor("mluOpCreateNmsDescriptor", "desc", desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyNmsDescriptor(mluOpNmsDescriptor_t desc) {
-  using namespace mluop;
-  return run_guarded("mluOpDestroyNmsDescriptor", [&] {
-    require_not_null("desc", desc);
-    delete desc;
-  });
+  return mluop::destroy_descriptor("mluOpDestroyNmsDescriptor", "desc", desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetNmsDescriptor(

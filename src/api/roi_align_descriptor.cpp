@@ -1,20 +1,13 @@
 #include "core/checks.h"
+#include "core/descriptor.h"
 #include "core/roi_align.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t* desc) {
-  using namespace mluop;
-  return run_guarded("mluOpCreateRoiAlignForwardDescriptor", [&] {
-    require_not_null("desc", desc);
-    *desc = new RoiAlignForwardDescriptor();
-  });
+  return mluop::create_descriptor("mluOpCreateRoiAlignForwardDescriptor", "desc", desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc) {
-  using namespace mluop;
-  return run_guarded("mluOpDestroyRoiAlignForwardDescriptor", [&] {
-    require_not_null("desc", desc);
-    delete desc;
-  });
+  return mluop::destroy_descriptor("mluOpDestroyRoiAlignForwardDescriptor", "desc", desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescriptor_t roialign_desc,

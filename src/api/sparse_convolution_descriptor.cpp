@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/checks.h"
+#include "core/descriptor.h"
 #include "core/sparse_convolution.h"
 
 namespace mluop {
@@ -33,11 +34,7 @@ void require_initialized(std::string_view name, const void* pointer) {
 
 mluOpStatus_t MLUOP_WIN_API
 mluOpCreateSparseConvolutionDescriptor(mluOpSparseConvolutionDescriptor_t* sparse_conv_desc) {
-  using namespace mluop;
-  return run_guarded("mluOpCreateSparseConvolutionDescriptor", [&] {
-    require_not_null("sparse_conv_desc", sparse_conv_desc);
-    *sparse_conv_desc = new SparseConvolutionDescriptor();
-  });
+  return mluop::create_descriptor("mluOpCreateSparseConvolutionDescriptor", "sparse_conv_desc", sparse_conv_desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API

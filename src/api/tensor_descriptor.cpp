@@ -2,7 +2,9 @@
 #include <limits>
 #include <optional>
 
+#include "api/tensor_descriptor.h"
 #include "core/checks.h"
+#include "core/descriptor.h"
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "core/tensor.h"
@@ -45,27 +47,45 @@ void check_extent(const TensorDescriptor& desc) {
   }
 }
 
-enum class Strides { kContiguous, kGiven };
+enum class StridesFrom { kShape, kCaller };
 
 // Sets shape and strides of `desc` if they are valid; the body of all setters.
 template <class Int>
 void set_shape(TensorDescriptor& desc, mluOpTensorLayout_t layout, mluOpDataType_t dtype, int dim_count,
-               const Int* dims, Strides kind, const Int* strides) {
-  require(dim_count >= 1 && dim_count <= MLUOP_DIM_MAX, MLUOP_STATUS_BAD_PARAM, "dimNb is ", dim_count,
-          ", expected 1 to ", MLUOP_DIM_MAX);
-  check_not_negative("dimSize", dim_count, dims);
-  if (kind == Strides::kGiven) check_not_negative("dimStride", dim_count, strides);
-  TensorDescriptor requested{layout, dtype, dim_count, {}, {}};
+               const Int* dims, StridesFrom kind, const Int* strides) {
+  const bool may_be_scalar = desc.pointer_mode == MLUOP_POINTER_MODE_HOST;
+  require(dim_count >= (may_be_scalar ? 0 : 1) && dim_count <= MLUOP_DIM_MAX, MLUOP_STATUS_BAD_PARAM, "dimNb is ",
+          dim_count, may_be_scalar ? ", expected 0 to " : ", expected 1 to ", MLUOP_DIM_MAX);
+  // The arrays of a scalar may be null.
+  if (dim_count > 0) check_not_negative("dimSize", dim_count, dims);
+  if (dim_count > 0 && kind == StridesFrom::kCaller) check_not_negative("dimStride", dim_count, strides);
+  TensorDescriptor requested = desc;
+  requested.layout = layout;
+  requested.dtype = dtype;
+  requested.dim_count = dim_count;
+  requested.is_scalar = dim_count == 0;
+  requested.dims = {};
+  requested.strides = {};
   std::copy_n(dims, dim_count, requested.dims.begin());
-  if (kind == Strides::kGiven) std::copy_n(strides, dim_count, requested.strides.begin());
+  if (kind == StridesFrom::kCaller) std::copy_n(strides, dim_count, requested.strides.begin());
   check_extent(requested);
-  if (kind == Strides::kContiguous) set_contiguous_strides(requested);
+  if (kind == StridesFrom::kShape) set_contiguous_strides(requested);
   desc = requested;
 }
 
+}  // namespace
+
+void set_contiguous(TensorDescriptor& desc, mluOpTensorLayout_t layout, mluOpDataType_t dtype, int dim_count,
+                    const int* dims) {
+  check_format(layout, dtype);
+  set_shape<int>(desc, layout, dtype, dim_count, dims, StridesFrom::kShape, nullptr);
+}
+
+namespace {
+
 template <class Int>
 mluOpStatus_t set(std::string_view function, mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
-                  mluOpDataType_t dtype, int dim_count, const Int* dims, Strides kind,
+                  mluOpDataType_t dtype, int dim_count, const Int* dims, StridesFrom kind,
                   const Int* strides = nullptr) {
   return run_guarded(function, [&] {
     require_not_null("desc", desc);
@@ -78,7 +98,7 @@ template <class Int>
 mluOpStatus_t set_dims(std::string_view function, mluOpTensorDescriptor_t desc, int dim_count, const Int* dims) {
   return run_guarded(function, [&] {
     require_not_null("desc", desc);
-    set_shape<Int>(*desc, desc->layout, desc->dtype, dim_count, dims, Strides::kContiguous, nullptr);
+    set_shape<Int>(*desc, desc->layout, desc->dtype, dim_count, dims, StridesFrom::kShape, nullptr);
   });
 }
 
@@ -114,20 +134,14 @@ mluOpStatus_t get(std::string_view function, const TensorDescriptor* desc, mluOp
 
 using mluop::require_not_null;
 using mluop::run_guarded;
-using mluop::Strides;
+using mluop::StridesFrom;
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t* desc) {
-  return run_guarded("mluOpCreateTensorDescriptor", [&] {
-    require_not_null("desc", desc);
-    *desc = new mluOpTensorStruct();
-  });
+  return mluop::create_descriptor("mluOpCreateTensorDescriptor", "desc", desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc) {
-  return run_guarded("mluOpDestroyTensorDescriptor", [&] {
-    require_not_null("desc", desc);
-    delete desc;
-  });
+  return mluop::destroy_descriptor("mluOpDestroyTensorDescriptor", "desc", desc);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc) {
@@ -139,26 +153,27 @@ mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t d
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                      mluOpDataType_t dtype, int dimNb, const int dimSize[]) {
-  return mluop::set<int>("mluOpSetTensorDescriptor", desc, layout, dtype, dimNb, dimSize, Strides::kContiguous);
+  return mluop::set<int>("mluOpSetTensorDescriptor", desc, layout, dtype, dimNb, dimSize, StridesFrom::kShape);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                         mluOpDataType_t dtype, int dimNb,
                                                         const int64_t dimSize[]) {
   return mluop::set<int64_t>("mluOpSetTensorDescriptor_v2", desc, layout, dtype, dimNb, dimSize,
-                             Strides::kContiguous);
+                             StridesFrom::kShape);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb, const int dimSize[],
                                                        const int dimStride[]) {
-  return mluop::set("mluOpSetTensorDescriptorEx", desc, layout, dtype, dimNb, dimSize, Strides::kGiven, dimStride);
+  return mluop::set("mluOpSetTensorDescriptorEx", desc, layout, dtype, dimNb, dimSize, StridesFrom::kCaller,
+                    dimStride);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                           mluOpDataType_t dtype, int dimNb,
                                                           const int64_t dimSize[], const int64_t dimStride[]) {
-  return mluop::set("mluOpSetTensorDescriptorEx_v2", desc, layout, dtype, dimNb, dimSize, Strides::kGiven,
+  return mluop::set("mluOpSetTensorDescriptorEx_v2", desc, layout, dtype, dimNb, dimSize, StridesFrom::kCaller,
                     dimStride);
 }
 
@@ -196,10 +211,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
   return mluop::get("mluOpGetTensorDescriptorEx_v2", desc, layout, dtype, dimNb, dimSize, dimStride);
 }
 
-uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
+size_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
   if (desc == nullptr) {
     mluop::report_failure("mluOpGetTensorElementNum", MLUOP_STATUS_BAD_PARAM, "desc is null");
     return 0;
   }
-  return static_cast<uint64_t>(mluop::element_count(*desc));
+  return static_cast<size_t>(mluop::element_count(*desc));
 }

@@ -41,11 +41,9 @@ inline void require_int32_count(std::string_view name, int64_t count) {
           ", expected fewer than 2^31");
 }
 
-// Requires a data type that dispatch_dtype() supports.
-inline void require_element_type(std::string_view name, mluOpDataType_t dtype) {
-  require(dtype == MLUOP_DTYPE_FLOAT || is_16_bit(dtype), MLUOP_STATUS_BAD_PARAM, name, " has data type ",
-          name_of(dtype), ", expected FLOAT, HALF or BFLOAT16");
-}
+// Requires a data type that dispatch_dtype() supports, or one of `further`.
+void require_element_type(std::string_view name, mluOpDataType_t dtype,
+                          std::initializer_list<mluOpDataType_t> further = {});
 
 // The sum of the bytes of all tensors of a call. Throws Failure with BAD_PARAM if it exceeds int64_t.
 inline int64_t total_bytes(std::initializer_list<int64_t> tensors) {

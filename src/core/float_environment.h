@@ -1,11 +1,13 @@
 // The floating-point environment of a thread: rounding mode, subnormals, exception masks and flags. Operators run
 // in the default environment in all threads, so that results do not depend on the caller's environment.
 //
-// Registers: control word of the x87 unit and MXCSR on x86-64, FPCR and FPSR on aarch64. Cost: reading takes about
-// a nanosecond, writing several.
+// Registers: control and status word of the x87 unit and MXCSR on x86-64, FPCR and FPSR on aarch64. Cost: reading
+// takes about a nanosecond, writing several.
 #pragma once
 
 #include <fpu_control.h>
+
+#include <cstdint>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -21,6 +23,7 @@ class FloatEnvironment {
     _FPU_GETCW(read.control_);
 #if defined(__x86_64__)
     read.status_ = _mm_getcsr();
+    read.x87_flags_ = x87_flags();
 #else
     _FPU_GETFPSR(read.status_);
 #endif
@@ -41,6 +44,10 @@ class FloatEnvironment {
   // Makes this the environment of the calling thread. Writes only registers that differ.
   void apply() const noexcept {
     const FloatEnvironment before = current();
+#if defined(__x86_64__)
+    // Functions of the C library such as lgamma_r() set flags of the x87 unit, which trap unless they are masked.
+    if (before.x87_flags_ != x87_flags_) set_x87_flags();
+#endif
     if (before.control_ != control_) _FPU_SETCW(control_);
     if (before.status_ == status_) return;
 #if defined(__x86_64__)
@@ -53,6 +60,27 @@ class FloatEnvironment {
  private:
   FloatEnvironment() = default;
 
+#if defined(__x86_64__)
+  static uint16_t x87_flags() noexcept {
+    constexpr uint16_t kFlags = 0x3F;
+    uint16_t status;
+    __asm__ volatile("fnstsw %0" : "=am"(status));
+    return status & kFlags;
+  }
+
+  void set_x87_flags() const noexcept {
+    struct {
+      uint16_t control, reserved_0, status, reserved_1;
+      uint32_t others[5];
+    } registers;
+    constexpr uint16_t kFlagsAndSummary = 0x80BF;
+    __asm__ volatile("fnstenv %0" : "=m"(registers));
+    registers.status = static_cast<uint16_t>((registers.status & ~kFlagsAndSummary) | x87_flags_);
+    __asm__ volatile("fldenv %0" : : "m"(registers));
+  }
+
+  uint16_t x87_flags_ = 0;
+#endif
   fpu_control_t control_ = _FPU_DEFAULT;
 #if defined(__x86_64__)
   unsigned status_ = 0;

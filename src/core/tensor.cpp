@@ -8,7 +8,7 @@
 namespace mluop {
 
 int64_t element_count(const TensorDescriptor& desc) {
-  if (desc.dim_count == 0) return 0;
+  if (desc.dim_count == 0) return desc.is_scalar ? 1 : 0;
   int64_t count = 1;
   for (const int64_t dim : desc.shape()) count *= dim;
   return count;
@@ -24,6 +24,48 @@ bool is_contiguous(const TensorDescriptor& desc) {
   for (int i = desc.dim_count - 1; i >= 0; --i) {
     if (desc.dims[i] != 1 && desc.strides[i] != expected) return false;
     expected *= desc.dims[i];
+  }
+  return true;
+}
+
+int64_t span_count(const TensorDescriptor& desc) {
+  if (element_count(desc) == 0) return 0;
+  int64_t count = 1;
+  for (size_t i = 0; i < desc.shape().size(); ++i) count += (desc.dims[i] - 1) * desc.strides[i];
+  return count;
+}
+
+std::array<size_t, MLUOP_DIM_MAX> order_in_memory(const TensorDescriptor& desc) {
+  std::array<size_t, MLUOP_DIM_MAX> order{};
+  for (size_t dim = 0; dim < desc.shape().size(); ++dim) {
+    size_t i = dim;
+    for (; i > 0 && desc.strides[order[i - 1]] < desc.strides[dim]; --i) order[i] = order[i - 1];
+    order[i] = dim;
+  }
+  return order;
+}
+
+bool has_distinct_places(const TensorDescriptor& desc) {
+  if (element_count(desc) == 0) return true;
+  const auto order = order_in_memory(desc);
+  int64_t reach = 0;  // of the dimensions with smaller strides
+  for (size_t i = desc.shape().size(); i-- > 0;) {
+    const size_t dim = order[i];
+    if (desc.dims[dim] == 1) continue;
+    if (desc.strides[dim] <= reach) return false;
+    reach += (desc.dims[dim] - 1) * desc.strides[dim];
+  }
+  return true;
+}
+
+bool is_dense(const TensorDescriptor& desc) {
+  return has_distinct_places(desc) && span_count(desc) == element_count(desc);
+}
+
+bool has_same_places(const TensorDescriptor& a, const TensorDescriptor& b) {
+  if (!std::ranges::equal(a.shape(), b.shape())) return false;
+  for (size_t i = 0; i < a.shape().size(); ++i) {
+    if (a.dims[i] != 1 && a.strides[i] != b.strides[i]) return false;
   }
   return true;
 }

@@ -5,7 +5,7 @@
 
 namespace mluop {
 
-int64_t Argument::count() const { return is_tensor() ? element_count(*desc) : shape[0]; }
+int64_t Argument::count() const { return is_tensor() ? span_count(*desc) : shape[0]; }
 
 int64_t Argument::bytes() const {
   return count() * static_cast<int64_t>(size_of(is_tensor() ? desc->dtype : dtype));

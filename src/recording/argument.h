@@ -23,7 +23,7 @@ struct Argument {
   bool is_tensor() const { return kind != Kind::kHostArray; }
   bool is_output() const { return kind == Kind::kOutput || kind == Kind::kInOut; }
   std::span<const int64_t> expected_shape() const { return {shape.data(), dim_count}; }
-  // Both require a checked argument.
+  // The memory of a checked argument, with the gaps of a strided tensor.
   int64_t bytes() const;
   int64_t count() const;
 

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "core/dtype.h"
 #include "core/log.h"
 #include "core/simd.h"
 #include "core/text.h"
@@ -23,6 +26,7 @@ namespace fs = std::filesystem;
 
 // Tensors with more elements are recorded in files, unless the settings state a format.
 constexpr int64_t kMaxInlineElements = 65536;
+// Bytes of elements, or of text, that are written together; the text of elements is several times as large.
 constexpr size_t kTextBytes = size_t{1} << 16;
 constexpr std::string_view kUnfinished = ".tmp";
 
@@ -49,6 +53,36 @@ std::string environment_text(const DeclaredCall& call) {
   return text("mluop-omp ", MLUOP_OMP_VERSION_MAJOR, ".", MLUOP_OMP_VERSION_MINOR, ".", MLUOP_OMP_VERSION_PATCH,
               ": ", call.uses_device_algorithm ? "device" : "native", ", ", call.tasks, " tasks, ", call.device,
               ", NRAM ", call.nram_bytes / 1024, " KiB, ", simd_name());
+}
+
+// Calls write(bytes) for the elements of a tensor in row-major order, in parts of at most kTextBytes.
+template <class Write>
+void for_each_part(const Argument& tensor, const Write& write) {
+  const TensorDescriptor& desc = *tensor.desc;
+  const auto* const data = static_cast<const std::byte*>(tensor.data);
+  const size_t size = size_of(desc.dtype), total = static_cast<size_t>(byte_count(desc));
+  const bool is_packed = is_contiguous(desc);
+  std::vector<std::byte> packed(is_packed ? 0 : std::min(total, kTextBytes));
+  std::array<int64_t, MLUOP_DIM_MAX> index{};
+  size_t place = 0;
+  for (size_t at = 0, bytes = 0; at < total; at += bytes) {
+    // A multiple of the size of every element.
+    bytes = std::min(total - at, kTextBytes);
+    if (is_packed) {
+      write(std::span(data + at, bytes));
+      continue;
+    }
+    for (size_t i = 0; i < bytes; i += size) {
+      std::memcpy(&packed[i], data + place * size, size);
+      for (size_t dim = desc.shape().size(); dim-- > 0;) {
+        place += static_cast<size_t>(desc.strides[dim]);
+        if (++index[dim] < desc.dims[dim]) break;
+        place -= static_cast<size_t>(desc.strides[dim] * desc.dims[dim]);
+        index[dim] = 0;
+      }
+    }
+    write(std::span<const std::byte>(packed.data(), bytes));
+  }
 }
 
 // Never throws, although building the text may fail for lack of memory.
@@ -99,7 +133,7 @@ void CaseRecorder::finish() noexcept {
 // The name contains the time in microseconds. If it exists, for example because the clock was set back, tries
 // later times.
 void CaseRecorder::create_file() {
-  const fs::path folder = fs::path(settings_.directory) / op_name_;
+  const fs::path folder = fs::path(case_directory_of(settings_.directory)) / "gen_case" / op_name_;
   fs::create_directories(folder);
   constexpr int kAttempts = 1000;
   const int64_t now = now_us();
@@ -169,11 +203,10 @@ void CaseRecorder::write_after_call() {
 }
 
 void CaseRecorder::write_elements(CaseText& text, const Argument& tensor, CaseFormat format, bool initial) {
-  if (mode_ != CaseMode::kData || format == CaseFormat::kNone || tensor.data == nullptr || tensor.count() == 0) {
-    return;
-  }
+  const int64_t count = element_count(*tensor.desc);
+  if (mode_ != CaseMode::kData || format == CaseFormat::kNone || tensor.data == nullptr || count == 0) return;
   // Text written before the elements of an output are known is kept in memory.
-  const bool is_large = tensor.count() > kMaxInlineElements;
+  const bool is_large = count > kMaxInlineElements;
   if (settings_.files || (is_large && (format == CaseFormat::kBitsOrFile || initial))) {
     const std::string name = mluop::text(name_, "_", tensor.name, initial ? "_initial" : "", ".bin");
     write_raw_file(tensor, name);
@@ -181,15 +214,11 @@ void CaseRecorder::write_elements(CaseText& text, const Argument& tensor, CaseFo
     return;
   }
   const bool decimal = format == CaseFormat::kDecimal;
-  std::span bytes(static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.bytes()));
   text.begin_elements(tensor.desc->dtype, decimal);
-  while (!bytes.empty()) {
-    // The text is several times as large; part is a multiple of the size of every element.
-    const size_t part = std::min(bytes.size(), kTextBytes);
-    text.elements(tensor.desc->dtype, decimal, bytes.first(part));
-    bytes = bytes.subspan(part);
+  for_each_part(tensor, [&](std::span<const std::byte> bytes) {
+    text.elements(tensor.desc->dtype, decimal, bytes);
     if (&text == &text_) flush_above(kTextBytes);
-  }
+  });
   text.end_elements();
 }
 
@@ -197,7 +226,7 @@ void CaseRecorder::write_raw_file(const Argument& tensor, std::string name) {
   created_.reserve(created_.size() + 1);
   OutputFile file(name);
   created_.push_back(std::move(name));
-  file.write({static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.bytes())});
+  for_each_part(tensor, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   file.close();
 }
 

@@ -1,4 +1,5 @@
-// Records a call as an operator case: a protobuf message in text format, which mluop_case replays.
+// Records a call as an operator case: a protobuf message in text format, which mluop_case replays. Elements of
+// strided tensors are in row-major order.
 //
 // Inputs, and outputs whose contents before the call matter, are written before the call computes, other outputs
 // after it. A case appears under its name once it is complete. Memory: at most a few MiB for tensors of any size.

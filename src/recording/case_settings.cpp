@@ -1,16 +1,39 @@
 #include "recording/case_settings.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "core/checks.h"
 #include "core/environment.h"
+#include "core/text.h"
 
 namespace mluop {
 namespace {
 
 // The mode set by mluOpSetGenCaseMode; negative until it is called.
 std::atomic<int> overriding_mode = -1;
+
+// The path set by mluOpSetGenCaseDirectory, if it was called.
+struct OverridingDirectory {
+  std::mutex mutex;
+  std::optional<std::string> path;
+};
+
+// Never destroyed: operators may be called while the process exits.
+OverridingDirectory& overriding_directory() {
+  static auto* const instance = new OverridingDirectory();
+  return *instance;
+}
+
+void replace_first(std::string& path, std::string_view placeholder, const std::string& value) {
+  const size_t at = path.find(placeholder);
+  if (at != std::string::npos) path.replace(at, placeholder.size(), value);
+}
 
 // A digit from 0 to `max`; `fallback` if the variable is not set.
 int read_digit(const char* name, int max, int fallback) {
@@ -58,7 +81,7 @@ bool CaseSettings::selects(std::string_view op_name) const {
 CaseSettings read_case_settings() {
   CaseSettings settings;
   settings.mode = static_cast<CaseMode>(read_digit("MLUOP_GEN_CASE", static_cast<int>(CaseMode::kPrint), 0));
-  settings.directory = read_environment("MLUOP_GEN_CASE_DIR", "gen_case");
+  settings.directory = read_environment("MLUOP_GEN_CASE_DIR", "");
   for (const std::string& name : split_names(read_environment("MLUOP_GEN_CASE_OP_NAME", ""))) {
     if (name.starts_with('-')) {
       settings.excluded.push_back(name.substr(1));
@@ -82,6 +105,25 @@ CaseMode case_mode_of(const CaseSettings& settings) {
   return mode < 0 ? settings.mode : static_cast<CaseMode>(mode);
 }
 
+void override_case_directory(const char* path) {
+  std::string copy = path;
+  OverridingDirectory& overriding = overriding_directory();
+  const std::lock_guard lock(overriding.mutex);
+  overriding.path = std::move(copy);
+}
+
+std::string case_directory_of(const std::string& directory) {
+  std::string path = directory;
+  {
+    OverridingDirectory& overriding = overriding_directory();
+    const std::lock_guard lock(overriding.mutex);
+    if (overriding.path) path = *overriding.path;
+  }
+  replace_first(path, "{pid}", text("pid", getpid()));
+  replace_first(path, "{deviceid}", "deviceid0");
+  return path;
+}
+
 std::string op_name_of(std::string_view function) {
   for (const std::string_view prefix : {"mluOpOmp", "mluOp"}) {
     if (function.starts_with(prefix)) {
@@ -89,6 +131,8 @@ std::string op_name_of(std::string_view function) {
       break;
     }
   }
+  // The plan describes the call, which only executes it.
+  if (function == "ExecFFT") return "fft";
   const bool joins_roi = function.starts_with("RoiAware") || function.starts_with("RoiPoint");
   std::string name;
   for (size_t i = 0; i < function.size(); ++i) {

@@ -28,7 +28,7 @@ struct CaseSettings {
   bool selects(std::string_view op_name) const;
 
   CaseMode mode = CaseMode::kOff;
-  std::string directory;
+  std::string directory;              // MLUOP_GEN_CASE_DIR; empty: the working directory
   std::vector<std::string> selected;  // if empty: all
   std::vector<std::string> excluded;
   CaseFormat input_format = CaseFormat::kBitsOrFile;
@@ -46,6 +46,13 @@ void override_case_mode(int mode);
 
 // The mode in effect. Cost: one load.
 CaseMode case_mode_of(const CaseSettings& settings);
+
+// Overrides the directory of all settings of all handles.
+void override_case_directory(const char* path);
+
+// The directory of gen_case: the overriding path, else `directory`, with {pid} and {deviceid} replaced; empty: the
+// working directory.
+std::string case_directory_of(const std::string& directory);
 
 // "three_nn_forward" for "mluOpThreeNNForward": snake case without mluOp or mluOpOmp. As in the case schema,
 // roiaware and roipoint are one word.

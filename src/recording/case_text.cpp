@@ -31,6 +31,15 @@ uint64_t load_bits(const std::byte* element, size_t size) {
   return bits;
 }
 
+// The type of the numbers of an element: a complex element is two numbers.
+mluOpDataType_t number_type(mluOpDataType_t dtype) {
+  switch (dtype) {
+    case MLUOP_DTYPE_COMPLEX_HALF: return MLUOP_DTYPE_HALF;
+    case MLUOP_DTYPE_COMPLEX_FLOAT: return MLUOP_DTYPE_FLOAT;
+    default: return dtype;
+  }
+}
+
 // Whether elements are floating-point numbers that can be written as decimals.
 bool has_decimals(mluOpDataType_t dtype) { return dtype == MLUOP_DTYPE_FLOAT || is_16_bit(dtype); }
 
@@ -107,17 +116,21 @@ void CaseText::descriptor(const TensorDescriptor& desc) {
   end();
   field("layout", "LAYOUT_" + std::string(name_of(desc.layout)));
   field("dtype", "DTYPE_" + std::string(name_of(desc.dtype)));
+  if (desc.onchip_dtype != MLUOP_DTYPE_INVALID) {
+    field("onchip_dtype", "DTYPE_" + std::string(name_of(desc.onchip_dtype)));
+  }
 }
 
 void CaseText::begin_elements(mluOpDataType_t dtype, bool decimal) {
   indent();
   element_ = 0;
-  text_ += dtype == MLUOP_DTYPE_INT32       ? "value_i: ["
-           : decimal && has_decimals(dtype) ? "value_f: ["
-                                            : "value_h: [";
+  text_ += dtype == MLUOP_DTYPE_INT32                    ? "value_i: ["
+           : decimal && has_decimals(number_type(dtype)) ? "value_f: ["
+                                                         : "value_h: [";
 }
 
-void CaseText::elements(mluOpDataType_t dtype, bool decimal, std::span<const std::byte> bytes) {
+void CaseText::elements(mluOpDataType_t element_type, bool decimal, std::span<const std::byte> bytes) {
+  const mluOpDataType_t dtype = number_type(element_type);
   constexpr int64_t kElementsOfALine = 16;
   constexpr int kBase = 16;
   const size_t size = size_of(dtype);

@@ -28,11 +28,12 @@ class CaseText {
   void string_field(std::string_view name, std::string_view value);
   // An array is a repeated field.
   void parameter(const Parameter& parameter);
-  // Shape, layout and data type.
+  // Shape, layout, data type, and the on-chip data type if it is set.
   void descriptor(const TensorDescriptor& desc);
 
   // The elements of a tensor, as one repeated field: begin_elements(), elements() for each part in order, and
-  // end_elements(). INT32 is written as value_i, other types as value_h (bits) or value_f (decimals).
+  // end_elements(). INT32 is written as value_i, other types as value_h (bits) or value_f (decimals); a complex
+  // element as two numbers.
   void begin_elements(mluOpDataType_t dtype, bool decimal);
   void elements(mluOpDataType_t dtype, bool decimal, std::span<const std::byte> bytes);
   void end_elements();

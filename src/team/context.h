@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/aligned_buffer.h"
@@ -49,6 +50,7 @@ struct mluOpContext {
   bool max_threads_is_set = false;
   mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE;
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
+  std::optional<mluOpQuantizeRoundMode_t> round_mode;  // if it was set
   cnrtQueue_t queue = nullptr;
   std::mutex execution;
   // The floating-point environment of the thread that calls the operator.

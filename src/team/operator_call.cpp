@@ -48,7 +48,6 @@ void check_kind(const Argument& tensor) {
           " dimensions, expected ", expected);
 }
 
-// Checks dimensions and strides.
 void check_shape(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
   const auto expected = tensor.expected_shape();
@@ -56,11 +55,10 @@ void check_shape(const Argument& tensor) {
     require(expected[i] == kAny || desc.dims[i] == expected[i], MLUOP_STATUS_BAD_PARAM, tensor.name, " dim ", i,
             " is ", desc.dims[i], ", expected ", expected[i]);
   }
-  if (!is_contiguous(desc)) {
-    throw Failure(MLUOP_STATUS_NOT_SUPPORTED,
-                  text(tensor.name, " has strides ", shape_text({desc.strides.data(), expected.size()}),
-                       ", expected a contiguous tensor of shape ", shape_text(desc.shape())));
-  }
+}
+
+std::string strides_text(const TensorDescriptor& desc) {
+  return shape_text({desc.strides.data(), desc.shape().size()});
 }
 
 std::span<const int64_t> shape_of(const TensorDescriptor* desc) {
@@ -136,6 +134,11 @@ void Call::output_like(std::string_view name, const Output& tensor, const Tensor
   declare(Argument::Kind::kOutput, name, tensor.desc, tensor.data, dtype, layout, shape_of(like));
 }
 
+void Call::inout_like(std::string_view name, const Output& tensor, const TensorDescriptor* like,
+                      mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout) {
+  declare(Argument::Kind::kInOut, name, tensor.desc, tensor.data, dtype, layout, shape_of(like));
+}
+
 const void* Call::optional_input(std::string_view name, const Input& tensor, mluOpDataType_t dtype,
                                  std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
   if (tensor.is_missing()) return nullptr;
@@ -204,8 +207,11 @@ void Call::check_tensors() {
     if (argument.is_tensor()) check_kind(argument);
   }
   for (const Argument& argument : arguments_.elements()) {
-    if (argument.is_tensor()) check_shape(argument);
+    if (!argument.is_tensor()) continue;
+    check_shape(argument);
+    check_strides(argument);
   }
+  if (strides_ == Strides::kDense) check_equal_strides();
   if (!is_query_) check_overlap();
   if (records_) {
     recorder_ =
@@ -215,11 +221,45 @@ void Call::check_tensors() {
   }
 }
 
+void Call::check_strides(const Argument& tensor) const {
+  const TensorDescriptor& desc = *tensor.desc;
+  if (is_contiguous(desc)) return;
+  const auto refuse = [&](std::string_view expected) {
+    throw Failure(MLUOP_STATUS_NOT_SUPPORTED, text(tensor.name, " has strides ", strides_text(desc), ", expected ",
+                                                   expected, " of shape ", shape_text(desc.shape())));
+  };
+  if (strides_ == Strides::kContiguous) refuse("a contiguous tensor");
+  if (strides_ == Strides::kDense && !is_dense(desc)) refuse("a tensor without gaps");
+  if (tensor.is_output() && !has_distinct_places(desc)) refuse("distinct places for the elements");
+}
+
+void Call::check_equal_strides() const {
+  const auto all = arguments_.elements();
+  const auto permuted = std::ranges::find_if(
+      all, [](const Argument& each) { return each.is_tensor() && !is_contiguous(*each.desc); });
+  if (permuted == all.end()) return;
+  for (const Argument& other : all) {
+    if (!other.is_tensor() || other.count() <= 1 || has_same_places(*permuted->desc, *other.desc)) continue;
+    throw Failure(MLUOP_STATUS_NOT_SUPPORTED,
+                  text(other.name, " has shape ", shape_text(other.desc->shape()), " and strides ",
+                       strides_text(*other.desc), ", expected shape ", shape_text(permuted->desc->shape()),
+                       " and strides ", strides_text(*permuted->desc), " as ", permuted->name, " has"));
+  }
+}
+
+// output, input: a tensor; an argument.
+bool Call::is_in_place(const Argument& output, const Argument& input) const {
+  if (in_place_ == InPlace::kNever || !input.is_tensor() || output.data != input.data) return false;
+  return in_place_ == InPlace::kSameData ||
+         (has_same_places(*output.desc, *input.desc) && size_of(output.desc->dtype) == size_of(input.desc->dtype));
+}
+
 void Call::check_overlap() const {
   const auto all = arguments_.elements();
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_output()) continue;
     for (size_t j = 0; j < all.size(); ++j) {
+      if (!all[j].is_output() && is_in_place(all[i], all[j])) continue;
       // Pairs of outputs are compared once.
       if (all[j].is_output() ? i < j : !reads_nothing_) require_apart(Memory(all[i]), Memory(all[j]));
     }

@@ -46,6 +46,13 @@ inline constexpr std::optional<mluOpTensorLayout_t> kAnyLayout;
 
 class CaseRecorder;
 
+// Inputs that an output may overlap.
+enum class InPlace {
+  kNever,
+  kSameTensor,  // equal data, size of elements, shape and strides
+  kSameData,    // equal data: the call copies the input
+};
+
 // The minimum of a parameter.
 struct AtLeast {
   int64_t value;
@@ -75,6 +82,8 @@ class Call {
                   std::optional<mluOpTensorLayout_t> layout);
   void output_like(std::string_view name, const Output& tensor, const TensorDescriptor* like,
                    mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout);
+  void inout_like(std::string_view name, const Output& tensor, const TensorDescriptor* like, mluOpDataType_t dtype,
+                  std::optional<mluOpTensorLayout_t> layout);
   // An input of any element type, layout and shape.
   void input(std::string_view name, const TensorDescriptor* desc, const void* data);
   // Declares an output of one number without descriptor.
@@ -90,6 +99,11 @@ class Call {
     declare({name, value, least.value});
   }
 
+  // Declares the strides that the call accepts; kContiguous without this declaration.
+  void allow_strides(Strides strides) { strides_ = strides; }
+  // Declares which inputs an output may overlap; kNever without this declaration.
+  void allow_in_place(InPlace allowed) { in_place_ = allowed; }
+
   // Declares that the call is not an operator, so that no case is recorded.
   void not_recorded() { records_ = false; }
 
@@ -104,7 +118,8 @@ class Call {
   // Requires that values are at least their minimum and reductions are valid enumerators. BAD_PARAM.
   void check_parameters() const;
   // Checks element type, layout, shape (BAD_PARAM) and strides (NOT_SUPPORTED) of each tensor, and that no output
-  // overlaps another argument (BAD_PARAM). Starts the recording: all arguments must be declared.
+  // overlaps another argument, gaps of strided tensors included (BAD_PARAM). Starts the recording: all arguments
+  // must be declared.
   void check_tensors();
   // Checks the caller's workspace: at least `needed` bytes, and no overlap with an argument (BAD_PARAM). Returns
   // its aligned part.
@@ -129,6 +144,9 @@ class Call {
   void declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
                mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout, std::span<const int64_t> shape);
   void declare(const Parameter& parameter) { parameters_.push_back(parameter); }
+  void check_strides(const Argument& tensor) const;
+  void check_equal_strides() const;
+  bool is_in_place(const Argument& output, const Argument& input) const;
   void check_overlap() const;
   bool may_be_null(const Argument& argument) const;
   void write_log() const noexcept;
@@ -141,6 +159,8 @@ class Call {
   bool logs_;
   bool records_;
   bool reads_nothing_ = false;
+  InPlace in_place_ = InPlace::kNever;
+  Strides strides_ = Strides::kContiguous;
   FixedList<Argument, kMaxArguments> arguments_;
   FixedList<Parameter, kMaxParameters> parameters_;
   std::span<const std::byte> workspace_;

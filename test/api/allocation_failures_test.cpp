@@ -27,6 +27,44 @@ mluOpStatus_t create_and_destroy(mluOpStatus_t (*create)(Object*), mluOpStatus_t
 mluOpStatus_t create_and_destroy_handle() { return create_and_destroy(mluOpCreate, mluOpDestroy); }
 
 constexpr int64_t kNegativeDims[] = {2, -3};
+constexpr int kSetSizes[] = {2, 3};
+
+// Created by the first call, before any allocation fails.
+mluOpSeqDataDescriptor_t seq_data() {
+  static const cases::Owned<mluOpSeqDataDescriptor_t, mluOpCreateSeqDataDescriptor, mluOpDestroySeqDataDescriptor>
+      desc;
+  return desc;
+}
+
+mluOpStatus_t set_seq_data() {
+  constexpr int64_t kDims[] = {2, 3};
+  constexpr int kLengths[] = {3, 2};
+  return mluOpSetSeqDataDescriptor_v2(seq_data(), MLUOP_SEQDATA_NT, MLUOP_DTYPE_FLOAT, 2, kDims, 2, kLengths,
+                                      nullptr);
+}
+
+mluOpStatus_t create_and_destroy_group() {
+  mluOpTensorDescriptor_t descs[2] = {};
+  mluOpTensorDescriptor_t* group[] = {&descs[0], &descs[1]};
+  const mluOpStatus_t status = mluOpCreateGroupTensorDescriptors(group, 2);
+  if (status == MLUOP_STATUS_SUCCESS) return mluOpDestroyGroupTensorDescriptors(group, 2);
+  return descs[0] == nullptr && descs[1] == nullptr ? status : MLUOP_STATUS_INTERNAL_ERROR;
+}
+
+mluOpStatus_t set_group(mluOpTensorDescriptor_t desc) {
+  mluOpTensorDescriptor_t* group[] = {&desc};
+  const auto layout = MLUOP_LAYOUT_NC;
+  const auto dtype = MLUOP_DTYPE_HALF;
+  const int dim_count = 2;
+  return mluOpSetGroupTensorDescriptors(group, &layout, &dtype, &dim_count, kSetSizes, 1);
+}
+
+mluOpStatus_t get_directory() {
+  char path[1000];
+  mluOpStatus_t status = MLUOP_STATUS_INTERNAL_ERROR;
+  mluOpGetGenCaseDirectory(path, sizeof path, nullptr, &status);
+  return status;
+}
 
 // The functions that allocate, with one row for each kind of failure: the message allocates.
 const struct {
@@ -44,8 +82,23 @@ const struct {
      }},
     {"mluOpCreateDCNDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateDCNDescriptor, mluOpDestroyDCNDescriptor); }},
+    {"mluOpCreateAdamWDescriptor",
+     [](auto, auto) { return create_and_destroy(mluOpCreateAdamWDescriptor, mluOpDestroyAdamWDescriptor); }},
     {"mluOpCreateCarafeDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateCarafeDescriptor, mluOpDestroyCarafeDescriptor); }},
+    {"mluOpCreateSeqDataDescriptor",
+     [](auto, auto) { return create_and_destroy(mluOpCreateSeqDataDescriptor, mluOpDestroySeqDataDescriptor); }},
+    {"mluOpSetSeqDataDescriptor_v2", [](auto, auto) { return set_seq_data(); }},
+    {"mluOpCreateTensorSetDescriptor",
+     [](auto, auto) {
+       return create_and_destroy(
+           +[](mluOpTensorSetDescriptor_t* set) { return mluOpCreateTensorSetDescriptor(set, 2, kSetSizes); },
+           mluOpDestroyTensorSetDescriptor);
+     }},
+    {"mluOpCreateGroupTensorDescriptors", [](auto, auto) { return create_and_destroy_group(); }},
+    {"mluOpSetGroupTensorDescriptors", [](auto, auto d) { return set_group(d); }},
+    {"mluOpGetGenCaseDirectory", [](auto, auto) { return get_directory(); }},
+    {"mluOpCreateFFTPlan", [](auto, auto) { return create_and_destroy(mluOpCreateFFTPlan, mluOpDestroyFFTPlan); }},
     {"mluOpCreateNmsDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor); }},
     {"mluOpCreateRoiAlignForwardDescriptor",
@@ -62,6 +115,7 @@ class FaultsOfFunctions : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
+    seq_data();
   }
   void TearDown() override { Handle(); }  // restores the level of the log
 

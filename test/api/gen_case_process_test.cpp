@@ -171,6 +171,59 @@ TEST_F(ApiGenCaseProcess, SetGenCaseMode) {
   }
 }
 
+// In child processes: the directory of mluOpSetGenCaseDirectory holds for all handles, and "" is the working
+// directory.
+TEST_F(ApiGenCaseProcess, SetGenCaseDirectory) {
+  const fs::path other = folder() / "other";
+  EXPECT_EQ(exit_status_of_child([&] {
+              const Handle handle;
+              const bool recorded =
+                  mluOpSetGenCaseDirectory((other / "{deviceid}").c_str()) == MLUOP_STATUS_SUCCESS &&
+                  solves(handle) && solves(Handle());
+              char path[1000];
+              mluOpStatus_t status = MLUOP_STATUS_INTERNAL_ERROR;
+              mluOpGetGenCaseDirectory(path, sizeof path, nullptr, &status);
+              return recorded && status == MLUOP_STATUS_SUCCESS && path == other / "deviceid0";
+            }),
+            0);
+  EXPECT_EQ(case_files(other / "deviceid0" / "gen_case").size(), 2U);
+  EXPECT_EQ(case_count(), 2U);
+  EXPECT_EQ(exit_status_of_child([&] {
+              fs::create_directories(other / "working");
+              fs::current_path(other / "working");
+              return mluOpSetGenCaseDirectory("") == MLUOP_STATUS_SUCCESS && solves(Handle());
+            }),
+            0);
+  EXPECT_EQ(case_files(other / "working" / "gen_case").size(), 1U);
+}
+
+// In a child process: a failing mluOpSetGenCaseDirectory changes nothing.
+TEST_F(ApiGenCaseProcess, SetGenCaseDirectoryWithoutMemory) {
+  if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
+  EXPECT_EQ(exit_status_of_child([&] {
+              const auto [status, triggered] = run_with_fault(
+                  1, [] { return mluOpSetGenCaseDirectory("a directory that no test writes, with a long name"); });
+              return status == MLUOP_STATUS_ALLOC_FAILED && triggered && solves(Handle()) && case_count() == 1;
+            }),
+            0);
+}
+
+// In a child process: without a working directory its path cannot be returned.
+TEST_F(ApiGenCaseProcess, NoWorkingDirectory) {
+  const ScopedEnvironment directory("MLUOP_GEN_CASE_DIR", nullptr);
+  EXPECT_EQ(exit_status_of_child([&] {
+              const fs::path gone = folder() / "gone";
+              fs::create_directories(gone);
+              fs::current_path(gone);
+              fs::remove(gone);
+              size_t length = 7;
+              auto status = MLUOP_STATUS_SUCCESS;
+              return mluOpGetGenCaseDirectory(nullptr, 0, &length, &status) == nullptr && length == 0 &&
+                     status == MLUOP_STATUS_INTERNAL_ERROR;
+            }),
+            0);
+}
+
 // Parent and child record; an environment without MLUOP_GEN_CASE ends the recording.
 TEST_F(ApiGenCaseProcess, ForkAndUpdate) {
   const Handle inherited;

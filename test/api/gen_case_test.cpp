@@ -2,17 +2,21 @@
 // elements are recorded. test/case/record_and_replay.cmake records and reads cases of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "api/recording_test.h"
 #include "case/values.h"
 #include "recording/case_settings.h"
+#include "support/api_errors.h"
 #include "support/special_values.h"
 
 namespace mluop::test {
@@ -73,7 +77,7 @@ class ApiGenCase : public RecordingTest {
 TEST_F(ApiGenCase, NameAndComment) {
   record(pooling);
   const fs::path file = case_files(folder()).at(0);
-  EXPECT_EQ(file.parent_path(), folder() / "voxel_pooling_forward");
+  EXPECT_EQ(file.parent_path(), folder() / "gen_case" / "voxel_pooling_forward");
   EXPECT_THAT(file.filename().string(),
               MatchesRegex("voxel_pooling_forward_[0-9]{8}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{6}_tid[0-9]+_device0"
                            "\\.prototxt"));
@@ -136,7 +140,7 @@ TEST_F(ApiGenCase, Filter) {
   }
 }
 
-// The default, gen_case, is in the working directory.
+// gen_case is in the directory of the variable; by default in the working directory.
 TEST_F(ApiGenCase, Directory) {
   const TemporaryFolder other;
   const fs::path before = fs::current_path();
@@ -147,8 +151,64 @@ TEST_F(ApiGenCase, Directory) {
   }
   fs::current_path(before);
   EXPECT_EQ(case_files(other.path() / "gen_case" / "voxel_pooling_forward").size(), 1U);
-  EXPECT_EQ(case_files(other.path() / "a" / "b" / "voxel_pooling_forward").size(), 1U);
+  EXPECT_EQ(case_files(other.path() / "a" / "b" / "gen_case" / "voxel_pooling_forward").size(), 1U);
   EXPECT_FALSE(fs::exists(folder()));
+}
+
+TEST_F(ApiGenCase, PlaceholdersOfTheDirectory) {
+  const ScopedEnvironment directory("MLUOP_GEN_CASE_DIR", (folder() / "{pid}-{deviceid}-{pid}").c_str());
+  require(OperatorCall(Handle(), pooling).run());
+  const fs::path expected = folder() / ("pid" + std::to_string(getpid()) + "-deviceid0-{pid}");
+  EXPECT_EQ(case_files(expected / "gen_case" / "voxel_pooling_forward").size(), 1U);
+  char found[1000];
+  size_t length = 0;
+  EXPECT_EQ(mluOpGetGenCaseDirectory(found, sizeof found, &length, nullptr), found);
+  EXPECT_EQ(found, expected.native());
+  EXPECT_EQ(length, expected.native().size());
+}
+
+// The calls of mluOpGetGenCaseDirectory before mluOpSetGenCaseDirectory; ApiGenCaseProcess tests the latter.
+TEST_F(ApiGenCase, GetDirectory) {
+  const ScopedEnvironment directory("MLUOP_GEN_CASE_DIR", "a/b");
+  size_t length = 7;
+  auto status = MLUOP_STATUS_INTERNAL_ERROR;
+  char found[5] = "####";
+  EXPECT_EQ(mluOpGetGenCaseDirectory(found, 4, &length, &status), found);
+  EXPECT_STREQ(found, "a/b");
+  EXPECT_EQ(length, 3U);
+  EXPECT_EQ(status, MLUOP_STATUS_SUCCESS);
+  // The terminator does not fit: the buffer is not written.
+  char small[4] = "###";
+  for (const size_t size : {size_t{0}, size_t{3}}) {
+    EXPECT_EQ(mluOpGetGenCaseDirectory(small, size, &length, &status), small);
+    EXPECT_STREQ(small, "###");
+    EXPECT_EQ(length, 0U);
+    EXPECT_EQ(status, MLUOP_STATUS_BAD_PARAM);
+    EXPECT_EQ(mluOpOmpGetLastError(),
+              "[mluOpGetGenCaseDirectory] bufferSize is " + std::to_string(size) + ", expected at least 4");
+  }
+  // Null for the buffer: the caller frees the memory. The size is then not read.
+  const auto allocated = [&] {
+    const std::unique_ptr<const char, void (*)(const char*)> path(
+        mluOpGetGenCaseDirectory(nullptr, 0, nullptr, &status),
+        [](const char* memory) { std::free(const_cast<char*>(memory)); });
+    EXPECT_EQ(status, MLUOP_STATUS_SUCCESS);
+    return std::string(path.get());
+  };
+  EXPECT_EQ(allocated(), "a/b");
+  const ScopedEnvironment unset("MLUOP_GEN_CASE_DIR", nullptr);
+  EXPECT_EQ(allocated(), fs::current_path().native());
+  expect_failure([] { return mluOpSetGenCaseDirectory(nullptr); }, MLUOP_STATUS_BAD_PARAM,
+                 "[mluOpSetGenCaseDirectory] path is null");
+}
+
+// The on-chip data type is recorded if it is set.
+TEST_F(ApiGenCase, OnchipDataType) {
+  const Handle handle;
+  OperatorCall call(handle, pooling);
+  require(mluOpSetTensorDescriptorOnchipDataType(call["input_features"].desc, MLUOP_DTYPE_INT31));
+  EXPECT_THAT(record(call),
+              HasSubstr("layout: LAYOUT_ARRAY dtype: DTYPE_FLOAT onchip_dtype: DTYPE_INT31 value_h"));
 }
 
 TEST_F(ApiGenCase, Representations) {
@@ -389,6 +449,7 @@ TEST(RecordingCaseSettings, OperatorNames) {
       {"mluOpMaskedIm2colForward", "masked_im2col_forward"},
       {"mluOpGetIndicePairs", "get_indice_pairs"},
       {"mluOpRoiPointPool3d", "roipoint_pool3d"},
+      {"mluOpExecFFT", "fft"},
       {"mluOpAB", "ab"},
       {"example", "example"},
       {"mluOp", ""},

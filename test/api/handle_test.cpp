@@ -76,6 +76,51 @@ TEST(ApiHandle, AlgorithmOfTheEnvironment) {
   }
 }
 
+// The rounding of quantizations: the device decides the default and what can be set.
+TEST(ApiHandle, QuantizeRoundMode) {
+  constexpr auto kToEven = MLUOP_ROUND_HALF_TO_EVEN, kUp = MLUOP_ROUND_HALF_UP,
+                 kOffZero = MLUOP_ROUND_HALF_OFF_ZERO;
+  const auto mode_of = [](mluOpHandle_t handle) {
+    auto mode = kUp;
+    require(mluOpGetQuantizeRoundMode(handle, &mode));
+    return mode;
+  };
+  for (const std::string device : {"mlu370", "mlu590", "mlu290", "mlu270"}) {
+    SCOPED_TRACE(device);
+    const ScopedEnvironment variable("MLUOP_OMP_DEVICE", device.c_str());
+    const bool has_even = device == "mlu370" || device == "mlu590";
+    const Handle handle;
+    const auto set = [&](int mode) {
+      return mluOpSetQuantizeRoundMode(handle, static_cast<mluOpQuantizeRoundMode_t>(mode));
+    };
+    EXPECT_EQ(mode_of(handle), has_even ? kToEven : kOffZero);
+    for (const auto mode : {kUp, kOffZero}) {
+      EXPECT_EQ(set(mode), MLUOP_STATUS_SUCCESS);
+      EXPECT_EQ(mode_of(handle), mode);
+    }
+    const std::string set_error = "[mluOpSetQuantizeRoundMode] ", get_error = "[mluOpGetQuantizeRoundMode] ";
+    const std::string modes = std::string(", expected ") + (has_even ? "0" : "1") + " to 2 on " + device;
+    expect_errors({
+        {[&] { return set(3); }, set_error + "round_mode is 3" + modes},
+        {[&] { return mluOpSetQuantizeRoundMode(nullptr, kUp); }, set_error + "handle is null"},
+        {[&] { return mluOpGetQuantizeRoundMode(handle, nullptr); }, get_error + "round_mode is null"},
+        {[&] {
+           auto mode = kUp;
+           return mluOpGetQuantizeRoundMode(nullptr, &mode);
+         },
+         get_error + "handle is null"},
+    });
+    EXPECT_EQ(mode_of(handle), kOffZero);
+    if (has_even) {
+      EXPECT_EQ(set(kToEven), MLUOP_STATUS_SUCCESS);
+      EXPECT_EQ(mode_of(handle), kToEven);
+    } else {
+      expect_failure([&] { return set(kToEven); }, MLUOP_STATUS_BAD_PARAM, set_error + "round_mode is 0" + modes);
+      EXPECT_EQ(mode_of(handle), kOffZero);
+    }
+  }
+}
+
 TEST(ApiHandle, Errors) {
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   require(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED));

@@ -42,6 +42,10 @@ TEST(CoreTensor, Counts) {
   const TensorDescriptor none;
   EXPECT_EQ(element_count(none), 0);
   EXPECT_EQ(byte_count(none), 0);
+  TensorDescriptor scalar{MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_HALF};
+  scalar.is_scalar = true;
+  EXPECT_EQ(element_count(scalar), 1);
+  EXPECT_EQ(byte_count(scalar), 2);
   EXPECT_EQ(element_count(tensor({7}, {1})), 7);
   EXPECT_EQ(byte_count(tensor({7}, {1})), 14);
   EXPECT_EQ(element_count(tensor({2, 3, 4}, {12, 4, 1})), 24);
@@ -73,6 +77,40 @@ TEST(CoreTensor, Contiguity) {
     EXPECT_EQ(is_contiguous(tensor(row.dims, row.strides)), row.contiguous)
         << shape_text(row.dims) << " strides " << shape_text(row.strides);
   }
+}
+
+TEST(CoreTensor, Strides) {
+  const struct {
+    std::vector<int64_t> dims;
+    std::vector<int64_t> strides;
+    int64_t span;
+    bool distinct, dense;
+  } kTable[] = {
+      {{}, {}, 0, true, true},
+      {{2, 3}, {3, 1}, 6, true, true},
+      {{2, 3}, {1, 2}, 6, true, true},          // transposed
+      {{2, 3, 4}, {4, 8, 1}, 24, true, true},   // permuted
+      {{2, 3}, {4, 1}, 7, true, false},         // a gap between rows
+      {{2, 3}, {6, 2}, 11, true, false},        // every second element
+      {{2, 3}, {2, 1}, 5, false, false},        // rows overlap
+      {{2, 3}, {0, 1}, 3, false, false},        // repeated rows
+      {{1, 3, 1}, {0, 1, 9}, 3, true, true},    // dimensions of size 1
+      {{2, 0}, {0, 0}, 0, true, true},          // no elements
+      {{3, 2}, {2, 3}, 8, false, false},        // distinct, but strides do not nest
+      {{1, 1}, {0, INT64_MAX}, 1, true, true},  //
+  };
+  for (const auto& row : kTable) {
+    SCOPED_TRACE(shape_text(row.dims) + " strides " + shape_text(row.strides));
+    const auto desc = tensor(row.dims, row.strides);
+    EXPECT_EQ(span_count(desc), row.span);
+    EXPECT_EQ(has_distinct_places(desc), row.distinct);
+    EXPECT_EQ(is_dense(desc), row.dense);
+    EXPECT_TRUE(has_same_places(desc, desc));
+  }
+  EXPECT_TRUE(has_same_places(tensor({2, 1}, {1, 5}), tensor({2, 1}, {1, 7})));
+  EXPECT_FALSE(has_same_places(tensor({2, 3}, {3, 1}), tensor({2, 3}, {1, 2})));
+  EXPECT_FALSE(has_same_places(tensor({2, 3}, {3, 1}), tensor({3, 2}, {3, 1})));
+  EXPECT_FALSE(has_same_places(tensor({6}, {1}), tensor({6, 1}, {1, 1})));
 }
 
 TEST(CoreTensor, ContiguousStrides) {

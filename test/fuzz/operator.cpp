@@ -70,7 +70,9 @@ class Fuzzer {
     const std::vector<cases::BoundTensor> bound = bind(made_, op());
     for (size_t i = 0; i < bound.size(); ++i) {
       const cases::Tensor& tensor = *bound[i].tensor;
-      Buffer& buffer = tensors_.emplace_back(op().tensors[i], tensor, decode_place(decoder)).buffer();
+      const bool takes_strides = op().strides == cases::AllowedStrides::kAny;
+      Buffer& buffer =
+          tensors_.emplace_back(op().tensors[i], tensor, takes_strides, decode_place(decoder)).buffer();
       if (bound[i].before == nullptr) continue;
       const Bytes contents = load(tensor, *bound[i].before, "");
       std::copy(contents.begin(), contents.end(), buffer.data());
@@ -148,8 +150,10 @@ std::optional<mluOpStatus_t> Fuzzer::call(mluOpHandle_t handle) {
   }
   store();
   mluOpStatus_t status = MLUOP_STATUS_SUCCESS;
+  cases::Arguments passed = arguments(handle);
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].scatter(passed[i]);
   try {
-    status = op().run(arguments(handle));
+    status = op().run(passed);
   } catch (const cases::Problem&) {
     return std::nullopt;
   }
@@ -158,7 +162,8 @@ std::optional<mluOpStatus_t> Fuzzer::call(mluOpHandle_t handle) {
                                            MLUOP_STATUS_ARCH_MISMATCH};
   check(std::count(std::begin(kDocumented), std::end(kDocumented), status) > 0, "undocumented status ",
         mluOpGetErrorString(status));
-  for (const Tensor& tensor : tensors_) {
+  for (Tensor& tensor : tensors_) {
+    tensor.gather();
     check(tensor.buffer().intact(), "bytes next to a tensor have changed");
     const bool may_change = tensor.rule().is_written() && status == MLUOP_STATUS_SUCCESS;
     check(may_change || tensor.buffer().is_as_stored(), tensor.rule().id, " has changed");
@@ -262,7 +267,7 @@ void Fuzzer::change_element() {
   const cases::Operand operand = tensor.operand();
   if (!tensor.rule().is_read() || tensor.count() == 0) return;
   replaced_.emplace(at, tensor.contents());
-  const size_t i = decoder_.index(tensor.count());
+  const size_t i = decoder_.index(tensor.numbers());
   double value = 0;
   if (cases::is_floating(operand.dtype)) {
     constexpr double kValues[] = {0, -1, 1, NAN, HUGE_VAL, -HUGE_VAL, 0x1p-140, 1e30};
@@ -303,6 +308,8 @@ Fault Fuzzer::change_pointer() {
   const Tensor& other = tensors_[decoder_.index(tensors_.size())];
   if (&other == &tensor || other.count() == 0 || tensor.count() == 0 || may_be_null(other))
     return Fault::kHarmless;
+  // The call gets other memory, or may be valid.
+  if (other.has_strides() || tensor.has_strides() || op().in_place) return Fault::kHarmless;
   const size_t element = tensor.buffer().byte_count() / tensor.count();
   const size_t offset = decoder_.index(other.buffer().byte_count()) / element * element;
   tensor.set_pointer(other.pointer() + offset);

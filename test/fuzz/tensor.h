@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "case/operators.h"
+#include "case/strides.h"
 #include "fuzz/buffer.h"
 #include "fuzz/decoder.h"
 #include "support/api.h"
@@ -21,10 +23,13 @@ enum class Fault {
 
 class Tensor {
  public:
-  Tensor(const cases::TensorRule& rule, const cases::Tensor& tensor, Place place);
+  // takes_strides: whether the call accepts any strides.
+  Tensor(const cases::TensorRule& rule, const cases::Tensor& tensor, bool takes_strides, Place place);
 
   const cases::TensorRule& rule() const { return rule_; }
   size_t count() const { return count_; }
+  // The numbers of the elements: two for each complex element.
+  size_t numbers() const;
   // Returns a copy of the elements; holds() tells whether the elements equal a copy, with all NaN equal.
   std::vector<std::byte> contents() const;
   bool holds(const std::vector<std::byte>& copy) const;
@@ -34,6 +39,11 @@ class Tensor {
   // The arguments of the call.
   cases::Operand operand() const;
   std::byte* pointer() const { return pointer_; }
+  // A tensor with strides has other memory for the call: scatter() copies the elements there before it, gather()
+  // back after it; the gaps must be unchanged. Other tensors stay as they are.
+  bool has_strides() const { return memory_.has_value(); }
+  void scatter(cases::Operand& passed);
+  void gather();
 
   // Changes the descriptor: null, empty, data type, layout, dimensions or strides.
   Fault change_desc(Decoder& decoder);
@@ -44,14 +54,19 @@ class Tensor {
  private:
   Fault change_dims(Decoder& decoder);
   Fault change_strides(Decoder& decoder);
+  bool set_onchip_dtype();
   bool set_faulty(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const std::vector<int64_t>& dims);
 
   const cases::TensorRule& rule_;
   mluOpDataType_t dtype_;
   mluOpTensorLayout_t layout_, faulty_layout_;
-  std::vector<int64_t> dims_;
+  mluOpDataType_t onchip_dtype_;
+  std::vector<int64_t> dims_, strides_;
+  bool takes_strides_;
   size_t count_;
   Buffer buffer_;
+  std::optional<cases::StridedMemory> memory_;
+  std::optional<Buffer> strided_;
   test::Descriptor valid_desc_, faulty_desc_;
   mluOpTensorDescriptor_t desc_;
   std::byte* pointer_;

@@ -1,5 +1,5 @@
-// Fuzzer of the setters of tensor descriptors that take int64_t, a sequence of calls compared with a model, and of
-// the environment that handles read.
+// Fuzzer of the setters of tensor descriptors that take int64_t or no dimensions, a sequence of calls compared
+// with a model, and of the environment that handles read.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -41,10 +41,11 @@ struct Model {
     return overflows ? -1 : result;
   }
 
-  uint64_t element_count() const { return dims.empty() ? 0 : static_cast<uint64_t>(product(0)); }
+  uint64_t element_count() const { return dims.empty() ? (is_scalar ? 1 : 0) : static_cast<uint64_t>(product(0)); }
   bool has_format() const { return 0 <= layout && layout <= MLUOP_LAYOUT_NCL && element_bytes(dtype) > 0; }
   bool has_shape(int count) const {
-    return 1 <= count && count <= MLUOP_DIM_MAX && !has_negative(dims) && !has_negative(strides) && fits();
+    return (pointer_mode == MLUOP_POINTER_MODE_HOST ? 0 : 1) <= count && count <= MLUOP_DIM_MAX &&
+           !has_negative(dims) && !has_negative(strides) && fits();
   }
 
   // Whether sizes in bytes fit int64_t: of the elements, and of the span of the strides.
@@ -61,12 +62,17 @@ struct Model {
 
   void set_contiguous() {
     strides.assign(dims.size(), 1);
-    for (size_t i = strides.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * std::max<int64_t>(dims[i], 1);
+    for (size_t i = strides.size(); i > 1; --i)
+      strides[i - 2] = strides[i - 1] * std::max<int64_t>(dims[i - 1], 1);
   }
 
   int layout = MLUOP_LAYOUT_ARRAY;
   int dtype = MLUOP_DTYPE_INVALID;
   Numbers dims, strides;
+  bool is_scalar = false;
+  int onchip_dtype = MLUOP_DTYPE_INVALID, pointer_mode = MLUOP_POINTER_MODE_DEVICE;
+  int position = 0, offset = 0;
+  float scale = 1;
 };
 
 // Values of dimensions or strides, `count` in all; small values unless decoded otherwise.
@@ -83,10 +89,14 @@ Numbers decode_numbers(Decoder& decoder, int count) {
 class DescriptorFuzzer {
  public:
   void call(Decoder& decoder) {
-    const int64_t setter = decoder.number(0, 4);
+    const int64_t setter = decoder.number(0, 6);
     if (setter == 0) {
       check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
       model_ = {};
+    } else if (setter == 5) {
+      set_modes(decoder);
+    } else if (setter == 6) {
+      set_factors(decoder);
     } else {
       set(decoder, setter == 1);
     }
@@ -95,6 +105,32 @@ class DescriptorFuzzer {
   }
 
  private:
+  void set_modes(Decoder& decoder) {
+    const auto mode = static_cast<int>(decoder.number(-1, 3)), onchip = static_cast<int>(decoder.number(-1, 32));
+    const bool has_mode = mode == MLUOP_POINTER_MODE_HOST || mode == MLUOP_POINTER_MODE_DEVICE;
+    check(mluOpSetTensorDescriptorPointerMode(desc_, static_cast<mluOpPointerMode_t>(mode)) ==
+              (has_mode ? kSuccess : kBadParam),
+          "wrong status of a pointer mode");
+    if (has_mode) model_.pointer_mode = mode;
+    const bool has_onchip = onchip == MLUOP_DTYPE_INVALID || element_bytes(onchip) > 0;
+    check(mluOpSetTensorDescriptorOnchipDataType(desc_, static_cast<mluOpDataType_t>(onchip)) ==
+              (has_onchip ? kSuccess : kBadParam),
+          "wrong status of an on-chip data type");
+    if (has_onchip) model_.onchip_dtype = onchip;
+  }
+
+  void set_factors(Decoder& decoder) {
+    const int64_t count = decoder.number(1, 3);
+    model_.position = static_cast<int>(decoder.any_number());
+    if (count > 1) model_.scale = static_cast<float>(decoder.any_number());
+    if (count > 2) model_.offset = static_cast<int>(decoder.any_number());
+    check_success(count == 1   ? mluOpSetTensorDescriptorPosition(desc_, model_.position)
+                  : count == 2 ? mluOpSetTensorDescriptorPositionAndScale(desc_, model_.position, model_.scale)
+                               : mluOpSetTensorDescriptorPositionScaleAndOffset(desc_, model_.position,
+                                                                                model_.scale, model_.offset),
+                  "mluOpSetTensorDescriptorPosition...");
+  }
+
   // Sets the dimensions alone, or all values with or without strides.
   void set(Decoder& decoder, bool dims_alone) {
     Model changed = model_;
@@ -119,11 +155,12 @@ class DescriptorFuzzer {
                                  : with_strides
                                      ? mluOpSetTensorDescriptorEx_v2(desc, layout, dtype, count, dims, strides)
                                      : mluOpSetTensorDescriptor_v2(desc, layout, dtype, count, dims);
-    const bool has_pointers = !null_desc && !null_dims && !(with_strides && null_strides);
+    const bool has_pointers = !null_desc && (count == 0 || (!null_dims && !(with_strides && null_strides)));
     const bool valid = has_pointers && (dims_alone || changed.has_format()) && changed.has_shape(count);
     check(status == (valid ? kSuccess : kBadParam), "setting a descriptor returns ", mluOpGetErrorString(status));
     if (!valid) return;
     if (!with_strides) changed.set_contiguous();
+    changed.is_scalar = count == 0;
     model_ = changed;
   }
 
@@ -139,6 +176,17 @@ class DescriptorFuzzer {
               std::equal(model_.dims.begin(), model_.dims.end(), dims.begin()) &&
               std::equal(model_.strides.begin(), model_.strides.end(), strides.begin()),
           "the descriptor differs from the model");
+    mluOpDataType_t onchip_dtype{};
+    mluOpPointerMode_t pointer_mode{};
+    int position = 0, offset = 0;
+    float scale = 0;
+    check_success(mluOpGetTensorDescriptorOnchipDataType(desc_, &onchip_dtype), "the on-chip data type");
+    check_success(mluOpGetTensorDescriptorPointerMode(desc_, &pointer_mode), "the pointer mode");
+    check_success(mluOpGetTensorDescriptorPositionScaleAndOffset(desc_, &position, &scale, &offset),
+                  "the factors");
+    check(onchip_dtype == model_.onchip_dtype && pointer_mode == model_.pointer_mode &&
+              position == model_.position && scale == model_.scale && offset == model_.offset,
+          "a field of the descriptor differs from the model");
   }
 
   const test::Descriptor desc_;

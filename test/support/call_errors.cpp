@@ -26,6 +26,18 @@ Change set_shape(std::string_view tensor, const cases::Dims& dims) {
   };
 }
 
+Change set_scalar(std::string_view tensor) {
+  return [id = std::string(tensor)](OperatorCall& call) {
+    const cases::Operand& operand = call[id];
+    Descriptor desc(operand.dtype, {1}, operand.layout);
+    constexpr int64_t kUnused = 0;
+    const auto expect_success = [](mluOpStatus_t status) { EXPECT_EQ(status, MLUOP_STATUS_SUCCESS); };
+    expect_success(mluOpSetTensorDescriptorPointerMode(desc, MLUOP_POINTER_MODE_HOST));
+    expect_success(mluOpSetTensorDescriptor_v2(desc, operand.layout, operand.dtype, 0, &kUnused));
+    set_desc(id, std::move(desc))(call);
+  };
+}
+
 Change set_desc(std::string_view tensor, Descriptor desc) {
   return [id = std::string(tensor), shared = std::make_shared<Descriptor>(std::move(desc))](OperatorCall& call) {
     call.use(id, shared);

@@ -29,6 +29,8 @@ Change set_list(std::string_view parameter, std::vector<int64_t> values);
 // Change a descriptor: its shape alone, or the whole descriptor.
 Change set_shape(std::string_view tensor, const cases::Dims& dims);
 Change set_desc(std::string_view tensor, Descriptor desc);
+// Changes a descriptor to a scalar, which has no dimensions.
+Change set_scalar(std::string_view tensor);
 // A change of one element of a tensor.
 Change set_element(std::string_view tensor, size_t i, double value);
 // Changes all arguments to arguments of generated sizes. The data are at addresses that are far apart; the call

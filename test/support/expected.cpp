@@ -14,8 +14,7 @@ using cases::Arguments;
 using cases::Operand;
 
 std::string element_text(size_t i, double found, double expected) {
-  return "element " + std::to_string(i) + " is " + std::to_string(found) + ", expected " +
-         std::to_string(expected);
+  return "number " + std::to_string(i) + " is " + std::to_string(found) + ", expected " + std::to_string(expected);
 }
 
 // Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to dtype. NaN
@@ -27,8 +26,8 @@ bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mlu
   if (std::isinf(exact)) return evaluated == exact;
   const double bound = static_cast<double>(terms + 2);
   double tolerance = bound * 0x1.1p-24 * magnitude + bound * smallest;
-  if (dtype != MLUOP_DTYPE_FLOAT) {
-    const bool is_half = dtype == MLUOP_DTYPE_HALF;
+  if (cases::part_type(dtype) != MLUOP_DTYPE_FLOAT) {
+    const bool is_half = cases::part_type(dtype) == MLUOP_DTYPE_HALF;
     const double near_overflow = is_half ? 65000 : 3.38e38;
     const double relative = is_half ? 0x1.1p-11 : 0x1.1p-8, absolute = is_half ? 0x1p-25 : 0x1p-134;
     if (std::abs(exact) + tolerance > near_overflow) return !std::isnan(evaluated);
@@ -50,7 +49,7 @@ std::string difference_of_sums(const Operand& found, const std::vector<double>& 
 
 std::string difference_of_bits(const cases::Results& results, size_t bytes) {
   if (bytes == 0 || std::memcmp(results.found, results.expected, bytes) == 0) return "";
-  for (size_t i = 0; i < results.count; ++i) {
+  for (size_t i = 0; i < results.numbers(); ++i) {
     if (!results.same_bits(i)) return element_text(i, results.e(i), results.b(i));
   }
   return "";
@@ -107,7 +106,7 @@ const Arguments& Expected::magnitudes() {
     for (size_t tensor = 0; tensor < op_.tensors.size(); ++tensor) {
       const Operand& operand = arguments[tensor];
       if (!cases::is_floating(operand.dtype) || op_.tensors[tensor].keeps_signs) continue;
-      for (size_t i = 0; i < static_cast<size_t>(operand.count()); ++i) {
+      for (size_t i = 0; i < static_cast<size_t>(operand.numbers()); ++i) {
         const double magnitude = std::abs(cases::number_at(operand.data, operand.dtype, i));
         cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, magnitude));
       }

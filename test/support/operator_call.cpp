@@ -46,13 +46,13 @@ auto& input_of(auto& made, std::string_view id) {
 template <class T>
 std::vector<T> elements_of(const Case& made, std::string_view id) {
   const cases::Tensor& tensor = input_of(made, id);
-  return elements_at<T>(load(tensor, tensor.elements, "").data(), tensor.dtype, element_count(tensor));
+  return elements_at<T>(load(tensor, tensor.elements, "").data(), tensor.dtype, number_count(tensor));
 }
 
 // Throws if the tensor has another number of elements.
 template <class T>
 void set_numbers(cases::Tensor& tensor, const std::vector<T>& values) {
-  if (static_cast<size_t>(element_count(tensor)) != values.size()) {
+  if (static_cast<size_t>(number_count(tensor)) != values.size()) {
     throw std::logic_error(tensor.id + " has another number of elements");
   }
   set_elements(tensor,
@@ -107,7 +107,12 @@ OperatorCall::OperatorCall(mluOpHandle_t handle, const Case& made, Placement pla
       if (!contents.empty()) std::memcpy(memory.bytes(), contents.data(), contents.size());
     }
     hashes_.push_back(hash_of(memory));
-    descriptors_.push_back(std::make_shared<Descriptor>(tensor->dtype, tensor->dims, tensor->layout));
+    descriptors_.push_back(std::make_shared<Descriptor>(descriptor_of(*tensor)));
+    onchip_dtypes_.push_back(tensor->onchip_dtype);
+    if (is_strided(*tensor)) {
+      const auto& [at, strided] = *strided_.try_emplace(i, *tensor, op_.tensors[i].is_written(), placement).first;
+      strided.memory.scatter(memory.bytes(), strided.buffer.bytes());
+    }
     Operand& operand = arguments.tensors.emplace_back();
     operand.dtype = tensor->dtype;
     operand.layout = tensor->layout;
@@ -118,6 +123,20 @@ OperatorCall::OperatorCall(mluOpHandle_t handle, const Case& made, Placement pla
   if (op_.query == nullptr || op_.query(arguments, &arguments.workspace_size) != MLUOP_STATUS_SUCCESS) return;
   const GuardedMemory& memory = workspace_.emplace_back(arguments.workspace_size, 1, Placement::kAgainstEnd);
   arguments.workspace = arguments.workspace_size == 0 ? nullptr : memory.bytes();
+}
+
+mluOpStatus_t OperatorCall::run() const {
+  if (strided_.empty()) return op_.run(arguments);
+  cases::Arguments passed = arguments;
+  for (const auto& [i, strided] : strided_) {
+    strided.memory.scatter(tensors_[i].bytes(), strided.buffer.bytes());
+    for (Operand& operand : passed.tensors) {
+      if (operand.data == tensors_[i].bytes()) operand.data = strided.buffer.bytes();
+    }
+  }
+  const mluOpStatus_t status = op_.run(passed);
+  for (const auto& [i, strided] : strided_) strided.memory.gather(strided.buffer.bytes(), tensors_[i].bytes());
+  return status;
 }
 
 mluOpStatus_t OperatorCall::query() const {
@@ -143,7 +162,10 @@ const Operand& OperatorCall::operator[](std::string_view id) const {
 Operand& OperatorCall::operator[](std::string_view id) { return const_cast<Operand&>(std::as_const(*this)[id]); }
 
 void OperatorCall::use(std::string_view id, std::shared_ptr<Descriptor> desc) {
-  (*this)[id].desc = *desc;
+  Operand& operand = (*this)[id];
+  operand.desc = *desc;
+  const mluOpDataType_t onchip = onchip_dtypes_[static_cast<size_t>(&operand - arguments.tensors.data())];
+  if (onchip != MLUOP_DTYPE_INVALID) require(mluOpSetTensorDescriptorOnchipDataType(operand.desc, onchip));
   descriptors_.push_back(std::move(desc));
 }
 
@@ -154,7 +176,7 @@ std::vector<int32_t> OperatorCall::int32s(std::string_view id) const {
 
 std::vector<float> OperatorCall::floats(std::string_view id) const {
   const Operand& operand = (*this)[id];
-  return elements_at<float>(operand.data, operand.dtype, operand.count());
+  return elements_at<float>(operand.data, operand.dtype, operand.numbers());
 }
 
 Bytes OperatorCall::contents() const {
@@ -179,6 +201,9 @@ Bytes OperatorCall::outputs() const {
 
 bool OperatorCall::guards_intact() const {
   const auto intact = [](const GuardedMemory& memory) { return memory.intact(); };
+  for (const auto& [i, strided] : strided_) {
+    if (!strided.buffer.intact() || !strided.memory.has_intact_gaps(strided.buffer.bytes())) return false;
+  }
   return std::all_of(tensors_.begin(), tensors_.end(), intact) &&
          std::all_of(workspace_.begin(), workspace_.end(), intact);
 }

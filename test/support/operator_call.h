@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "case/call.h"
+#include "case/strides.h"
+#include "case/values.h"
 #include "support/api.h"
 #include "support/expected.h"
 #include "support/guarded_buffer.h"
@@ -23,22 +25,25 @@ namespace mluop::test {
 // A case generated for the operator with these sizes; the other sizes have their defaults.
 cases::Case make_case(std::string_view op, mluOpDataType_t dtype, const std::map<std::string, int64_t>& sizes,
                       int32_t seed = 1);
-// Replaces the elements of an input; floats are rounded to the data type of the tensor.
+// Replaces the elements of an input; floats, two for each complex element, are rounded to the data type of the
+// tensor.
 void set_values(cases::Case& made, std::string_view id, const std::vector<int32_t>& values);
 void set_values(cases::Case& made, std::string_view id, const std::vector<float>& values);
-// The elements of an input.
+// The numbers of the elements of an input.
 std::vector<int32_t> int32s_of(const cases::Case& made, std::string_view id);
 std::vector<float> floats_of(const cases::Case& made, std::string_view id);
 
 class OperatorCall {
  public:
   // Inputs have the elements of the case. Outputs without elements in the case have a pattern that no result has.
-  // The workspace has the size that its query returns, or no bytes if the query rejects the case.
+  // The arguments hold elements in row-major order; run() passes tensors with strides in other guarded memory, and
+  // copies their elements back. The workspace has the size that its query returns, or no bytes if the query
+  // rejects the case.
   OperatorCall(mluOpHandle_t handle, const cases::Case& made, Placement placement = Placement::kAligned);
   OperatorCall(const OperatorCall&) = delete;
   OperatorCall& operator=(const OperatorCall&) = delete;
 
-  mluOpStatus_t run() const { return op_.run(arguments); }
+  mluOpStatus_t run() const;
   // Calls the workspace query of an operator that has one. A query that fails writes no size.
   mluOpStatus_t query() const;
   // Computes the outputs with the oracle instead of the library, for arguments that a call has accepted: expect
@@ -51,7 +56,7 @@ class OperatorCall {
   const cases::Operand& operator[](std::string_view id) const;
   // Replaces the descriptor of a tensor.
   void use(std::string_view id, std::shared_ptr<Descriptor> desc);
-  // The elements of an int32 tensor; the elements of a float, half or bfloat16 tensor.
+  // The elements of an int32 tensor; the numbers of a float, half, bfloat16 or complex tensor.
   std::vector<int32_t> int32s(std::string_view id) const;
   std::vector<float> floats(std::string_view id) const;
   // The bytes of all tensors, which a failing call must not change, and a hash of them. The workspace is not
@@ -60,18 +65,30 @@ class OperatorCall {
   size_t hash() const;
   // The bytes of the tensors that the call writes.
   std::vector<std::byte> outputs() const;
+  // Whether the guard zones, and the gaps between the elements of tensors with strides, are unchanged.
   bool guards_intact() const;
-  // Whether all guard zones are intact and the inputs have the elements from the construction.
+  // Whether guards_intact(), and the inputs have the elements from the construction.
   bool intact() const;
 
   cases::Parameters parameters;  // of `arguments`
   cases::Arguments arguments;
 
  private:
+  // A tensor with strides in memory.
+  struct Strided {
+    Strided(const cases::Tensor& tensor, bool is_written, Placement placement)
+        : memory(tensor, is_written), buffer(memory.bytes(), cases::element_size(tensor.dtype), placement) {}
+
+    cases::StridedMemory memory;
+    GuardedMemory buffer;
+  };
+
   const cases::Operator& op_;
   std::vector<std::shared_ptr<Descriptor>> descriptors_;
+  std::vector<mluOpDataType_t> onchip_dtypes_;
   std::deque<GuardedMemory> tensors_, workspace_;
-  std::vector<size_t> hashes_;  // of the initial contents
+  std::map<size_t, Strided> strided_;  // by tensor
+  std::vector<size_t> hashes_;         // of the initial contents
 };
 
 // The results of a case by its definition, computed on the first comparison.

@@ -25,7 +25,7 @@ class Generator {
 
   double number() {
     constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, -0.0};
-    const bool is_half = dtype_ == MLUOP_DTYPE_HALF;
+    const bool is_half = cases::part_type(dtype_) == MLUOP_DTYPE_HALF;
     const double fraction = static_cast<double>(bits() >> 8) * 0x1p-23 - 1;
     switch (values_) {
       case Values::kIntegers: return between(0, 2);
@@ -87,9 +87,10 @@ cases::Case with_overflows(const cases::Case& made) {
   cases::Case result = made;
   for (cases::Tensor& tensor : result.inputs) {
     if (!holds_any_values(tensor)) continue;
-    const double largest = tensor.dtype == MLUOP_DTYPE_HALF       ? 65504
-                           : tensor.dtype == MLUOP_DTYPE_BFLOAT16 ? 0x1.FEp127
-                                                                  : double{std::numeric_limits<float>::max()};
+    const mluOpDataType_t type = cases::part_type(tensor.dtype);
+    const double largest = type == MLUOP_DTYPE_HALF       ? 65504
+                           : type == MLUOP_DTYPE_BFLOAT16 ? 0x1.FEp127
+                                                          : double{std::numeric_limits<float>::max()};
     const double values[] = {kInfinity, largest, -kInfinity, largest, largest};
     change_elements(tensor, [&](size_t i, double element) {
       return i % 97 == 0 ? values[i / 97 % std::size(values)] : element;

@@ -18,12 +18,13 @@ enum class Values {
 
 const char* text_of(Values values);
 
-// Replaces the elements of a tensor by the elements with the bits bits_of(i).
+// Replaces the elements of a tensor by elements whose numbers, two for each complex element, have the bits
+// bits_of(i).
 template <class Bits>
 void set_elements(cases::Tensor& tensor, const Bits& bits_of) {
   tensor.elements.source = cases::Elements::Source::kInline;
   tensor.elements.bytes.resize(byte_count(tensor));
-  for (size_t i = 0; i < static_cast<size_t>(element_count(tensor)); ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(number_count(tensor)); ++i) {
     cases::put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits_of(i));
   }
 }

@@ -219,6 +219,89 @@ TEST_F(TeamOperatorCall, Overlap) {
   });
 }
 
+TEST_F(TeamOperatorCall, Strides) {
+  const auto strided = [](std::initializer_list<int64_t> dims, std::vector<int64_t> strides) {
+    auto desc = tensor(dims);
+    std::copy(strides.begin(), strides.end(), desc.strides.begin());
+    return desc;
+  };
+  const auto contiguous = tensor({2, 3}), transposed = strided({2, 3}, {1, 2}), gaps = strided({2, 3}, {4, 1}),
+             repeated = strided({2, 3}, {0, 1}), one = strided({1, 1}, {9, 9}), other = tensor({3, 2});
+  const struct {
+    Strides strides;
+    const TensorDescriptor& in;
+    const TensorDescriptor& out;
+    const char* message;
+  } kTable[] = {
+      {Strides::kContiguous, contiguous, contiguous, ""},
+      {Strides::kContiguous, transposed, contiguous,
+       "in has strides [1, 2], expected a contiguous tensor of shape [2, 3]"},
+      {Strides::kDense, contiguous, other, ""},
+      {Strides::kDense, transposed, transposed, ""},
+      {Strides::kDense, one, transposed, ""},
+      {Strides::kDense, transposed, contiguous,
+       "out has shape [2, 3] and strides [3, 1], expected shape [2, 3] and strides [1, 2] as in has"},
+      {Strides::kDense, contiguous, transposed,
+       "in has shape [2, 3] and strides [3, 1], expected shape [2, 3] and strides [1, 2] as out has"},
+      {Strides::kDense, gaps, gaps, "in has strides [4, 1], expected a tensor without gaps of shape [2, 3]"},
+      {Strides::kAny, repeated, gaps, ""},
+      {Strides::kAny, gaps, repeated,
+       "out has strides [0, 1], expected distinct places for the elements of shape [2, 3]"},
+  };
+  float memory[64] = {};
+  const int64_t counts[1] = {0};
+  for (const auto& row : kTable) {
+    const auto body = [&](Call& call) {
+      call.host_array("counts", counts, 1);
+      call.input("in", &row.in, memory, kFloat, kArray, {kAny, kAny});
+      call.output("out", &row.out, memory + 32, kFloat, kArray, {kAny, kAny});
+      call.allow_strides(row.strides);
+      call.check_tensors();
+    };
+    expect(row.message, body, MLUOP_STATUS_NOT_SUPPORTED);
+  }
+  // Gaps count as memory of a tensor.
+  expect("out overlaps in, expected disjoint memory", [&](Call& call) {
+    call.input("in", &contiguous, memory + 3, kFloat, kArray, {kAny, kAny});
+    call.output("out", &gaps, memory, kFloat, kArray, {kAny, kAny});
+    call.allow_strides(Strides::kAny);
+    call.check_tensors();
+  });
+}
+
+TEST_F(TeamOperatorCall, InPlace) {
+  const auto floats = tensor({2, 3}), halves = tensor({2, 3}, MLUOP_DTYPE_HALF), other = tensor({3, 2});
+  auto transposed = floats;
+  transposed.strides = {1, 2};
+  const struct {
+    const TensorDescriptor& in;
+    int begin;  // of the output
+    bool is_same_tensor;
+  } kTable[] = {
+      {floats, 0, true}, {floats, 1, false}, {halves, 0, false}, {other, 0, false}, {transposed, 0, false}};
+  float memory[16] = {};
+  for (const auto& row : kTable) {
+    for (const InPlace allowed : {InPlace::kNever, InPlace::kSameTensor, InPlace::kSameData}) {
+      const bool is_allowed = (allowed == InPlace::kSameTensor && row.is_same_tensor) ||
+                              (allowed == InPlace::kSameData && row.begin == 0);
+      expect(is_allowed ? "" : "out overlaps in, expected disjoint memory", [&](Call& call) {
+        call.input("in", &row.in, memory, row.in.dtype, kArray, {kAny, kAny});
+        call.output("out", &floats, memory + row.begin, kFloat, kArray, {2, 3});
+        call.allow_strides(Strides::kAny);
+        call.allow_in_place(allowed);
+        call.check_tensors();
+      });
+    }
+  }
+  // Two outputs are never the same.
+  expect("out overlaps out 2, expected disjoint memory", [&](Call& call) {
+    call.output("out", &floats, memory, kFloat, kArray, {2, 3});
+    call.output("out 2", &floats, memory, kFloat, kArray, {2, 3});
+    call.allow_in_place(InPlace::kSameData);
+    call.check_tensors();
+  });
+}
+
 TEST_F(TeamOperatorCall, Workspace) {
   alignas(64) uint8_t memory[512];
   const auto eight = tensor({8}, MLUOP_DTYPE_UINT8);

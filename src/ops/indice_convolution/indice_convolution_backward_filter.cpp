@@ -19,6 +19,23 @@ struct Params {
   void* filters_grad = nullptr;
 };
 
+// Products are added in fp32 with any on-chip data type that the rules admit.
+void check_onchip_dtypes(const Params& params) {
+  const auto require_unset_or_equal = [](std::string_view name, const TensorDescriptor& desc) {
+    require(desc.onchip_dtype == MLUOP_DTYPE_INVALID || desc.onchip_dtype == desc.dtype, kBadParam, name,
+            " has on-chip data type ", name_of(desc.onchip_dtype), ", expected ", name_of(desc.dtype),
+            " or unset");
+  };
+  require_unset_or_equal("features", *params.features_desc);
+  require_unset_or_equal("output_grad", *params.output_grad_desc);
+  require_unset_or_equal("indice_pairs", *params.indice_pairs_desc);
+  const TensorDescriptor& filters = *params.filters_grad_desc;
+  require(filters.onchip_dtype == MLUOP_DTYPE_INVALID || filters.onchip_dtype == MLUOP_DTYPE_FLOAT ||
+              (is_16_bit(filters.onchip_dtype) && is_16_bit(filters.dtype)),
+          kBadParam, "filters_grad has on-chip data type ", name_of(filters.onchip_dtype),
+          ", expected FLOAT, unset, or a 16-bit type for 16-bit filters");
+}
+
 // Declares and checks the arguments shared by the operator and its query.
 Args check(Call& call, const Params& params) {
   const TensorDescriptor* filters = params.filters_grad_desc;
@@ -65,8 +82,9 @@ Args check(Call& call, const Params& params) {
   indice_convolution::check_filter_bytes("filters_grad", byte_count(*filters));
   check_row_count("features", args.N);
   check_row_count("output_grad", args.M);
-  call.check_tensors();
+  check_onchip_dtypes(params);
   require(params.inverse == 0, kBadParam, "inverse is ", params.inverse, ", expected 0");
+  call.check_tensors();
   check_pair_counts(args.indice_num, args.K, args.L);
 
   args.pair_count = sum_of_pairs(args.indice_num, args.K);

@@ -213,6 +213,42 @@ TEST(OpsIndiceConvolutionErrors, NullPairCounts) {
                                                                       w[3].desc, nullptr, 0, 0, &bytes));
 }
 
+Change set_onchip(const std::string& tensor, mluOpDataType_t dtype) {
+  return [=](OperatorCall& call) { require(mluOpSetTensorDescriptorOnchipDataType(call[tensor].desc, dtype)); };
+}
+
+// The gradient of filters admits on-chip data types that are unset, equal to the data type, or for filters_grad at
+// least as wide. They do not change the result.
+TEST(OpsIndiceConvolutionErrors, OnchipDataTypes) {
+  constexpr auto kHalf = MLUOP_DTYPE_HALF, kFloat = MLUOP_DTYPE_FLOAT, kInt16 = MLUOP_DTYPE_INT16;
+  const Case half = make_valid(kConvolutionBackwardFilter);
+  const std::string onchip = " has on-chip data type ",
+                    filters = ", expected FLOAT, unset, or a 16-bit type for 16-bit filters";
+  expect_errors(half,
+                {{set_onchip("features", kFloat), "features" + onchip + "FLOAT, expected HALF or unset"},
+                 {set_onchip("output_grad", kInt16), "output_grad" + onchip + "INT16, expected HALF or unset"},
+                 {set_onchip("indice_pairs", kInt16), "indice_pairs" + onchip + "INT16, expected INT32 or unset"},
+                 {set_onchip("filters_grad", kInt16), "filters_grad" + onchip + "INT16" + filters}},
+                kBoth);
+  std::mt19937 random;
+  const Case single = make_convolution(kConvolutionBackwardFilter, kFloat, {50, 40, 6, 9, 3, 1, 2}, random);
+  expect_errors(single, {{set_onchip("filters_grad", kHalf), "filters_grad" + onchip + "HALF" + filters}}, kBoth);
+
+  const Handle handle;
+  OperatorCall call(handle, half);
+  require(call.run());
+  const auto expected = call.outputs();
+  for (const auto dtype : {kHalf, MLUOP_DTYPE_BFLOAT16, kFloat, MLUOP_DTYPE_INVALID}) {
+    OperatorCall changed(handle, half);
+    set_onchip("features", kHalf)(changed);
+    set_onchip("output_grad", kHalf)(changed);
+    set_onchip("indice_pairs", MLUOP_DTYPE_INT32)(changed);
+    set_onchip("filters_grad", dtype)(changed);
+    require(changed.run());
+    EXPECT_TRUE(changed.outputs() == expected);
+  }
+}
+
 // Offsets with several segments of the reduction need a workspace; offsets with one segment do not.
 TEST(OpsIndiceConvolutionErrors, WorkspaceOfSegments) {
   const Case made = make_valid(kConvolutionBackwardFilter, {5000, 40, 6, 9, 3, 1, 2});
