@@ -28,7 +28,7 @@ HWY_INLINE hn::Vec<D> linear(D d, hn::Vec<D> x, float a, float b) {
   return hn::Add(hn::Mul(hn::Set(d, a), x), hn::Set(d, b));
 }
 
-// exp(x) for x <= 0; 0 where it is below 2^-126. Unspecified for NaN.
+// exp(x) for x <= 0, and for greater x while exp(x) is finite; 0 where it is below 2^-126. Unspecified for NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
