@@ -83,6 +83,8 @@ using RoiAlignForwardDescriptor = Owned<mluOpRoiAlignForwardDescriptor_t, mluOpC
 
 using CarafeDescriptor = Owned<mluOpCarafeDescriptor_t, mluOpCreateCarafeDescriptor, mluOpDestroyCarafeDescriptor>;
 
+using AdamWDescriptor = Owned<mluOpAdamWDescriptor_t, mluOpCreateAdamWDescriptor, mluOpDestroyAdamWDescriptor>;
+
 using NmsDescriptor = Owned<mluOpNmsDescriptor_t, mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor>;
 
 }  // namespace mluop::cases

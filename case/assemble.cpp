@@ -106,8 +106,17 @@ void check_input(const std::string& file, const NpyArray& array, const std::stri
   }
 }
 
+// How many outputs have the type of their arrays.
+int64_t count_of_types(const Case& example, const Arrays& arrays) {
+  return std::count_if(example.outputs.begin(), example.outputs.end(), [&](const Tensor& output) {
+    const auto result = arrays.find(output.id), initial = arrays.find(output.id + std::string(kInitial));
+    const auto array = result == arrays.end() ? initial : result;
+    return array != arrays.end() && array->second.dtype == output.dtype;
+  });
+}
+
 // The example whose inputs have the types and numbers of dimensions of the arrays and, among several, whose
-// parameters agree best. null: there is none.
+// parameters agree best, then whose outputs have the types of their arrays. null: there is none.
 const Case* closest(const std::vector<Case>& examples, const Arrays& arrays, const Operator& op,
                     const Parameters& parameters) {
   const Case* best = nullptr;
@@ -121,12 +130,14 @@ const Case* closest(const std::vector<Case>& examples, const Arrays& arrays, con
       return array->second.dtype == input->dtype && array->second.dims.size() == input->dims.size();
     });
     if (!matches) continue;
-    const int64_t score =
+    const int64_t agreeing =
         std::count_if(parameters.all.begin(), parameters.all.end(), [&](const Parameter& parameter) {
           const Parameter* other = example.parameters.find(parameter.name);
           return parameter.kind == Parameter::Kind::kInteger && other != nullptr &&
                  other->integer == parameter.integer;
         });
+    const int64_t score =
+        agreeing * static_cast<int64_t>(example.outputs.size() + 1) + count_of_types(example, arrays);
     if (score > best_score) {
       best = &example;
       best_score = score;
@@ -290,11 +301,13 @@ Case assemble(const std::string& folder, const FolderSettings& settings) {
   result.parameters = parameters;
   for (Tensor& input : result.inputs) {
     input.dims = arrays.at(input.id).dims;
+    input.strides = {};
     input.elements = inline_elements(arrays.at(input.id));
   }
   for (Tensor& output : result.outputs) {
     output.elements = {};
     output.initial.reset();
+    output.strides = {};
   }
   set_layouts(result, settings.layouts);
   shape_outputs(result, op, stated_shapes(result, op, folder, arrays, settings));

@@ -17,16 +17,6 @@ Bytes unspecified(const Tensor& tensor, Role role) {
   return Bytes(byte_count(tensor), kept ? std::byte{0} : is_floating(tensor.dtype) ? kNaN : kUnlikely);
 }
 
-Descriptor descriptor_of(const Tensor& tensor) {
-  try {
-    return tensor.strides.empty()
-               ? Descriptor(tensor.dtype, tensor.dims, tensor.layout)
-               : Descriptor::with_strides(tensor.dtype, tensor.dims, tensor.strides, tensor.layout);
-  } catch (const std::runtime_error& error) {
-    fail(tensor.place, error.what());
-  }
-}
-
 }  // namespace
 
 void round_sums(Operand& output) {
@@ -54,24 +44,44 @@ Run::Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm) : loaded_(load
   for (size_t i = 0; i < loaded.bound_.size(); ++i) {
     const Tensor& tensor = *loaded.bound_[i].tensor;
     Operand operand{.dtype = tensor.dtype, .layout = tensor.layout, .dims = tensor.dims};
+    std::optional<Strided>& strided = strided_.emplace_back();
     if (!tensor.is_null()) {
       descriptors_.push_back(descriptor_of(tensor));
       operand.desc = descriptors_.back();
       const Bytes& before = loaded.before_[i];
       operand.data = buffers_.emplace_back(before.size()).data();
       if (!before.empty()) std::memcpy(operand.data, before.data(), before.size());
+      if (is_strided(tensor)) {
+        const StridedMemory memory(tensor, loaded.op_.tensors[i].is_written());
+        strided.emplace(Strided{memory, Buffer(memory.bytes())});
+      }
     }
     arguments_.tensors.push_back(std::move(operand));
+  }
+  passed_ = arguments_;
+  for (size_t i = 0; i < strided_.size(); ++i) {
+    if (strided_[i]) passed_[i].data = strided_[i]->buffer.data();
   }
 }
 
 void Run::call() {
   if (loaded_.op_.query != nullptr) {
-    require(loaded_.op_.query(arguments_, &arguments_.workspace_size));
-    workspace_ = std::make_unique<Buffer>(arguments_.workspace_size);
-    arguments_.workspace = workspace_->data();
+    require(loaded_.op_.query(passed_, &passed_.workspace_size));
+    workspace_ = std::make_unique<Buffer>(passed_.workspace_size);
+    passed_.workspace = workspace_->data();
+  }
+  for (size_t i = 0; i < strided_.size(); ++i) {
+    if (strided_[i]) strided_[i]->memory.scatter(arguments_[i].data, passed_[i].data);
   }
   repeat();
+  for (size_t i = 0; i < strided_.size(); ++i) {
+    if (!strided_[i]) continue;
+    const StridedMemory& memory = strided_[i]->memory;
+    if (!memory.has_intact_gaps(passed_[i].data)) {
+      throw CallFailed("the call changed memory between the elements of " + loaded_.op_.tensors[i].id);
+    }
+    memory.gather(passed_[i].data, arguments_[i].data);
+  }
 }
 
 void Run::expect() {
@@ -82,7 +92,7 @@ void Run::expect() {
   }
 }
 
-void Run::repeat() { require(loaded_.op_.run(arguments_)); }
+void Run::repeat() { require(loaded_.op_.run(passed_)); }
 
 std::vector<Bytes> oracle_results(const LoadedCase& loaded) {
   Run(loaded, MLUOP_OMP_ALGORITHM_NATIVE).call();

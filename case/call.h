@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "case/api.h"
 #include "case/operators.h"
+#include "case/strides.h"
 
 namespace mluop::cases {
 
@@ -50,16 +52,17 @@ class LoadedCase {
   std::vector<Bytes> before_, after_;
 };
 
-// The arguments of calls, in separate memory.
+// The arguments of calls, in separate memory. Elements are in row-major order; a call gets tensors with strides in
+// other memory.
 class Run {
  public:
   // algorithm: the algorithm of the handle. Throws Problem if a descriptor cannot be set.
   Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm);
 
-  // Queries the size of the workspace, allocates it and calls the operator. Throws CallFailed, Problem or
-  // Mismatch.
+  // Queries the size of the workspace, allocates it and calls the operator. Throws CallFailed, also if the call
+  // changes a gap between the elements of a tensor; Problem or Mismatch.
   void call();
-  // Calls the operator again.
+  // Calls the operator again, on the results of the last call. Results of tensors with strides are not copied.
   void repeat();
   // Computes the outputs with the oracle instead, for arguments that a call has accepted.
   void expect();
@@ -72,8 +75,15 @@ class Run {
   Handle handle_;
   std::vector<Descriptor> descriptors_;
   std::vector<Buffer> buffers_;
+  // By tensor; nothing for tensors without strides.
+  struct Strided {
+    StridedMemory memory;
+    Buffer buffer;
+  };
+  std::vector<std::optional<Strided>> strided_;
   std::unique_ptr<Buffer> workspace_;
-  Arguments arguments_;
+  // What the oracle and the library receive.
+  Arguments arguments_, passed_;
 };
 
 // The oracle's results by tensor of the operator; empty for tensors that it does not write. If the library rejects

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "case/files.h"
+#include "case/strides.h"
 #include "case/values.h"
 
 namespace mluop::cases {
@@ -82,22 +83,7 @@ void require_own_file(const Elements& elements, const std::string& folder) {
   }
 }
 
-}  // namespace
-
-Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count) {
-  Bytes bytes(static_cast<size_t>(count) * element_size(dtype));
-  const auto put = [&](int64_t i, double number) {
-    put_bits(bytes.data(), dtype, static_cast<size_t>(i), bits_of_number(dtype, number));
-  };
-  if (dtype == MLUOP_DTYPE_DOUBLE) {
-    draw<double>(random, count, put);
-  } else {
-    draw<float>(random, count, put);
-  }
-  return bytes;
-}
-
-Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder) {
+Bytes load_packed(const Tensor& tensor, const Elements& elements, const std::string& folder) {
   const size_t bytes = byte_count(tensor);
   switch (elements.source) {
     case Elements::Source::kInline: return elements.bytes;
@@ -116,6 +102,33 @@ Bytes load(const Tensor& tensor, const Elements& elements, const std::string& fo
   // The file may have changed in between.
   require_size(contents.size());
   return contents;
+}
+
+}  // namespace
+
+Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count) {
+  Bytes bytes(static_cast<size_t>(count) * element_size(dtype));
+  const auto put = [&](int64_t i, double number) {
+    put_bits(bytes.data(), dtype, static_cast<size_t>(i), bits_of_number(dtype, number));
+  };
+  const int64_t numbers = count * static_cast<int64_t>(parts_of(dtype));
+  if (dtype == MLUOP_DTYPE_DOUBLE) {
+    draw<double>(random, numbers, put);
+  } else {
+    draw<float>(random, numbers, put);
+  }
+  return bytes;
+}
+
+Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder) {
+  Bytes packed = load_packed(tensor, elements, folder);
+  if (is_strided(tensor)) {
+    const StridedMemory memory(tensor);
+    Bytes strided(memory.bytes());
+    memory.scatter(packed.data(), strided.data());
+    memory.gather(strided.data(), packed.data());
+  }
+  return packed;
 }
 
 void require_own_files(const Case& the_case) {

@@ -1,5 +1,8 @@
 #include "case/description.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace mluop::cases {
 
 Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& kept) {
@@ -9,6 +12,7 @@ Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& k
   for (size_t i = 0; i < dim; ++i) outer *= static_cast<size_t>(tensor.dims[i]);
   for (size_t i = dim + 1; i < tensor.dims.size(); ++i) inner *= static_cast<size_t>(tensor.dims[i]);
   slices.dims[dim] = static_cast<int64_t>(kept.size());
+  slices.strides = strides_for(tensor, slices.dims);
   slices.elements.bytes.resize(outer * kept.size() * inner);
   std::byte* to = slices.elements.bytes.data();
   for (size_t o = 0; o < outer; ++o) {
@@ -19,6 +23,18 @@ Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& k
     }
   }
   return slices;
+}
+
+Tensor with_memory(Tensor tensor, int64_t memory) {
+  enum : int64_t { kContiguous, kReversed, kGaps, kSteps, kReversedGaps };
+  constexpr int64_t kGap = 3;
+  if (memory == kContiguous) return tensor;
+  std::vector<size_t> order(tensor.dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (memory == kReversed || memory == kReversedGaps) std::reverse(order.begin(), order.end());
+  const int64_t step = memory == kSteps ? 2 : 1, gap = memory == kReversed ? 0 : memory == kSteps ? 1 : kGap;
+  tensor.strides = strides_in_order(tensor.dims, order, step, gap);
+  return tensor;
 }
 
 Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims,

@@ -1,8 +1,10 @@
 // Shared by the descriptions of the operators.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "case/operators.h"
+#include "case/strides.h"
 #include "case/values.h"
 #include "reference/element.h"
 
@@ -36,10 +39,10 @@ mluOpStatus_t call(mluOpStatus_t (*function)(Parameters...), const Arguments&...
   return std::apply(function, std::tuple_cat(passed(arguments)...));
 }
 
-// Calls body<T>() with T the element type: float, Half or BFloat16.
+// Calls body<T>() with T the element type, for complex elements the type of a part: float, Half or BFloat16.
 template <class Body>
 void with_element_type(const Operand& operand, const Body& body) {
-  switch (operand.dtype) {
+  switch (part_type(operand.dtype)) {
     case MLUOP_DTYPE_HALF: return body.template operator()<reference::Half>();
     case MLUOP_DTYPE_BFLOAT16: return body.template operator()<reference::BFloat16>();
     default: return body.template operator()<float>();
@@ -58,8 +61,16 @@ void with_bits_type(const Operand& operand, const Body& body) {
 
 // The oracle's result in double, initialized with zeros.
 inline double* sums_of(Operand& output) {
-  output.sums.assign(static_cast<size_t>(output.count()), 0);
+  output.sums.assign(static_cast<size_t>(output.numbers()), 0);
   return output.sums.data();
+}
+
+// The number, or infinity if it rounds to infinity as float.
+inline double in_range_of_float(double number) {
+  constexpr double kLimit = 0x1.ffffffp127;  // between the largest float and infinity
+  return std::abs(number) < kLimit || std::isnan(number)
+             ? number
+             : std::copysign(std::numeric_limits<double>::infinity(), number);
 }
 
 inline void set_zero(Operand& output) {
@@ -113,15 +124,28 @@ Tensor with_values(Tensor tensor, const std::vector<T>& values) {
   return tensor;
 }
 
-// Sets the numbers, rounded to the data type of the tensor.
+// Sets the numbers, two for each complex element, rounded to the data type of the tensor.
 inline Tensor with_numbers(Tensor tensor, const std::vector<float>& numbers) {
   tensor.elements.source = Elements::Source::kInline;
-  tensor.elements.bytes.resize(numbers.size() * element_size(tensor.dtype));
+  tensor.elements.bytes.resize(numbers.size() * element_size(part_type(tensor.dtype)));
   for (size_t i = 0; i < numbers.size(); ++i) {
     put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits_of_number(tensor.dtype, double{numbers[i]}));
   }
   return tensor;
 }
+
+inline Tensor with_strides(Tensor tensor, Dims strides) {
+  tensor.strides = std::move(strides);
+  return tensor;
+}
+
+// A size of generators of tensors with strides: where the elements of a tensor lie, for with_memory(). Operators
+// that accept no gaps have the values 0 and 1.
+inline const SizeRule kMemory = {"memory", 0, 0, 4, false};
+
+// The tensor, whose shape must be set, with strides. 0: contiguous; 1: the dimensions in reverse order; 2: a gap
+// of three elements after each row; 3: every second element, and a gap after each row; 4: 1 and 2.
+Tensor with_memory(Tensor tensor, int64_t memory);
 
 // The product of sizes. Throws Problem if it exceeds `limit`, by default the maximum number of elements of a
 // generator.
@@ -164,8 +188,9 @@ std::vector<T> values_of(const Tensor& tensor) {
 // The slices `kept` of an inline tensor along a dimension.
 Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& kept);
 
-// Sets the shape of an output, without contents.
+// Sets the shape of an output, without contents. Its strides keep the order of the dimensions and the gaps.
 inline void set_shape(Tensor& output, Dims dims) {
+  output.strides = strides_for(output, dims);
   output.dims = std::move(dims);
   output.elements = {};
   output.initial.reset();

@@ -19,13 +19,14 @@ class ElementsReader {
 
   template <class Values>
   Elements read(const Values& values) {
-    const int64_t count = values.size(), expected = element_count(tensor_);
+    const int64_t count = values.size(), expected = number_count(tensor_);
     if (count != expected) {
       fail(place_, std::to_string(count) + (count == 1 ? " value" : " values") + ", expected " +
-                       std::to_string(expected) + " for shape " + text_of(tensor_.dims));
+                       std::to_string(expected) + " for shape " + text_of(tensor_.dims) +
+                       (is_complex(tensor_.dtype) ? " of pairs" : ""));
     }
     Elements elements{.source = Elements::Source::kInline, .place = place_};
-    elements.bytes.resize(static_cast<size_t>(count) * element_size(tensor_.dtype));
+    elements.bytes.resize(byte_count(tensor_));
     for (; index_ < static_cast<size_t>(count); ++index_) {
       put_bits(elements.bytes.data(), tensor_.dtype, index_, bits_of(values[static_cast<int>(index_)]));
     }
@@ -65,11 +66,12 @@ class ElementsReader {
     if (!valid) fail_value(value + ", which is not a valid ");
   }
   [[noreturn]] void fail_value(const std::string& text) const {
-    fail(place_, "value " + std::to_string(index_) + " is " + text + std::string(dtype_name(tensor_.dtype)));
+    fail(place_,
+         "value " + std::to_string(index_) + " is " + text + std::string(dtype_name(part_type(tensor_.dtype))));
   }
 
-  // Number of bits of a uint64 that an element does not use.
-  size_t unused() const { return 64 - 8 * element_size(tensor_.dtype); }
+  // Number of bits of a uint64 that a number does not use.
+  size_t unused() const { return 64 - 8 * element_size(part_type(tensor_.dtype)); }
   uint64_t low(uint64_t bits) const { return bits << unused() >> unused(); }
 
   const Tensor& tensor_;

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 #include "case/comparison.h"
+#include "case/values.h"
 
 namespace mluop::cases {
 namespace {
@@ -18,10 +22,27 @@ Dims position_of(int64_t index, const Dims& dims) {
   return position;
 }
 
+// The shape and the axes of complex elements as pairs. A descriptor has no room for another dimension after the
+// last possible one: the leading dimensions are combined.
+std::pair<Dims, std::vector<std::string>> with_parts(const Dims& dims, const std::vector<std::string>& axes) {
+  if (dims.size() == MLUOP_DIM_MAX) {
+    return {{std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()), 2}, {"", "part"}};
+  }
+  std::pair<Dims, std::vector<std::string>> pairs(dims, axes);
+  pairs.first.push_back(2);
+  pairs.second.resize(dims.size());
+  pairs.second.emplace_back("part");
+  return pairs;
+}
+
 }  // namespace
 
 ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
                       double tolerance, size_t worst_count) {
+  if (is_complex(results.dtype)) {
+    const auto [shape, names] = with_parts(dims, axes);
+    return errors_of(results.as_real(), shape, names, tolerance, worst_count);
+  }
   mluOpOmpCompareOptions_t options = Comparison::bits_of(results);
   options.worst = 0;
   const double mean = tolerance > 0 ? Comparison(results, dims, options).difference().mean_magnitude : 0;
@@ -39,8 +60,14 @@ ErrorReport errors_of(const Results& results, const Dims& dims, const std::vecto
 
 ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
                       mluOpOmpCompareOptions_t options, size_t worst_count) {
+  if (is_complex(results.dtype)) {
+    const auto [shape, names] = with_parts(dims, axes);
+    return errors_of(results.as_real(), shape, names, options, worst_count);
+  }
   std::vector<const char*> names(dims.size(), nullptr);
-  for (size_t dim = 0; dim < std::min(dims.size(), axes.size()); ++dim) names[dim] = axes[dim].c_str();
+  for (size_t dim = 0; dim < std::min(dims.size(), axes.size()); ++dim) {
+    if (!axes[dim].empty()) names[dim] = axes[dim].c_str();
+  }
   options.axes = names.data();
   // The pattern requires at least one.
   options.worst = static_cast<int>(std::max<size_t>(worst_count, 1));

@@ -11,7 +11,7 @@
 namespace mluop::cases {
 
 struct WrongElement {
-  Dims position;
+  Dims position;  // for complex results followed by 0, the real part, or 1, the imaginary part
   double expected, found;
   double absolute, relative;
 };

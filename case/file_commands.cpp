@@ -39,6 +39,7 @@ void print_tensors(const char* title, const std::vector<Tensor>& tensors) {
     std::cout << title << ' ' << i << "   " << tensor.id << "  " << dtype_name(tensor.dtype) << ' '
               << text_of(tensor.dims) << ' ' << layout_name(tensor.layout);
     if (!tensor.strides.empty()) std::cout << " strides " << text_of(tensor.strides);
+    if (tensor.onchip_dtype != MLUOP_DTYPE_INVALID) std::cout << " on-chip " << dtype_name(tensor.onchip_dtype);
     std::cout << "  elements: " << source_of(tensor.elements);
     if (tensor.initial) std::cout << ", initial: " << source_of(*tensor.initial);
     if (tensor.result) std::cout << ", result: " << source_of(*tensor.result);
@@ -76,7 +77,7 @@ void require_accepted(const Operator& op, const Case& the_case) {
   constexpr int64_t kCopies = 4;
   int64_t bytes = 0;
   for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
-    for (const Tensor& tensor : *list) bytes += static_cast<int64_t>(byte_count(tensor));
+    for (const Tensor& tensor : *list) bytes += static_cast<int64_t>(span_bytes(tensor));
   }
   byte_count({.dtype = MLUOP_DTYPE_UINT8, .dims = {kCopies * bytes}, .place = {.field = "the tensors of a run"}});
   try {
@@ -104,7 +105,9 @@ int show_command(const ShowCommand& command) {
               << (parameter.present ? "" : " (default)") << '\n';
   }
   for (const Criterion& criterion : the_case.criteria) {
-    std::cout << "criterion  " << name_of(criterion.metric) << " <= " << criterion.threshold << '\n';
+    std::cout << "criterion  " << name_of(criterion.metric) << " <= " << criterion.threshold;
+    if (criterion.imaginary_threshold) std::cout << ", imaginary parts <= " << *criterion.imaginary_threshold;
+    std::cout << '\n';
   }
   if (the_case.criteria.empty()) std::cout << "criterion  default of the operator\n";
   if (the_case.algorithm) std::cout << "algorithm  " << *the_case.algorithm << '\n';

@@ -59,8 +59,43 @@ Judgment judge_one(const Statistics& s, const Criterion& criterion, Verdict verd
   return {criterion, text_of(value, kDigits), value <= criterion.threshold};
 }
 
+// The real parts (part 0) or the imaginary parts (part 1) of complex elements.
+Bytes part_of(const std::byte* elements, const Results& results, size_t part) {
+  const mluOpDataType_t dtype = part_type(results.dtype);
+  Bytes bytes(results.count * element_size(dtype));
+  for (size_t i = 0; i < results.count; ++i) {
+    put_bits(bytes.data(), dtype, i, bits_at(elements, results.dtype, 2 * i + part));
+  }
+  return bytes;
+}
+
+std::vector<Judgment> judge_complex(const Results& results, const std::vector<Criterion>& criteria,
+                                    Verdict verdict) {
+  std::vector<Judgment> judgments;
+  for (size_t part = 0; part < 2; ++part) {
+    const Bytes found = part_of(results.found, results, part), expected = part_of(results.expected, results, part);
+    std::vector<Criterion> of_part = criteria;
+    for (Criterion& criterion : of_part) {
+      if (part == 1) criterion.threshold = criterion.imaginary_threshold.value_or(criterion.threshold);
+    }
+    const Results parts{part_type(results.dtype), results.count, found.data(), expected.data(),
+                        results.nan_payloads};
+    std::vector<Judgment> judged = judge(parts, of_part, verdict);
+    if (part == 0) {
+      judgments = std::move(judged);
+      continue;
+    }
+    for (size_t i = 0; i < judged.size(); ++i) {
+      judgments[i].value += ", " + judged[i].value;
+      judgments[i].passed = judgments[i].passed && judged[i].passed;
+    }
+  }
+  return judgments;
+}
+
 }  // namespace
 
+size_t Results::numbers() const { return count * parts_of(dtype); }
 double Results::e(size_t i) const { return number_at(found, dtype, i); }
 double Results::b(size_t i) const { return number_at(expected, dtype, i); }
 
@@ -69,7 +104,10 @@ bool Results::same_bits(size_t i) const {
   return !nan_payloads && is_floating(dtype) && std::isnan(e(i)) && std::isnan(b(i));
 }
 
+Results Results::as_real() const { return {part_type(dtype), numbers(), found, expected, nan_payloads}; }
+
 std::vector<Judgment> judge(const Results& results, const std::vector<Criterion>& criteria, Verdict verdict) {
+  if (is_complex(results.dtype)) return judge_complex(results, criteria, verdict);
   const Statistics s(results, verdict);
   const bool any_exact = std::any_of(criteria.begin(), criteria.end(),
                                      [](const Criterion& criterion) { return criterion.threshold == 0; });

@@ -24,24 +24,29 @@ enum class Verdict {
 // An evaluated result e and its baseline b.
 struct Results {
   mluOpDataType_t dtype;
-  size_t count;
+  size_t count;  // of elements
   const std::byte* found;
   const std::byte* expected;
   // Whether the payload of a NaN counts for Metric::kBits.
   bool nan_payloads;
 
+  // The numbers of the elements: for complex elements the real and the imaginary parts in turn.
+  size_t numbers() const;
   double e(size_t i) const;
   double b(size_t i) const;
-  // Whether element i has the bits of the baseline, or both are NaN whose payloads do not count.
+  // Whether number i has the bits of the baseline, or both are NaN whose payloads do not count.
   bool same_bits(size_t i) const;
+  // Complex results as real results of twice the number of elements; other results themselves.
+  Results as_real() const;
 };
 
 struct Judgment {
   Criterion criterion;
-  std::string value;  // "1.2e-07"; for diff4 "0.5/0.5 of 12"
+  std::string value;  // "1.2e-07"; for diff4 "0.5/0.5 of 12"; for complex results "1.2e-07, 3e-08"
   bool passed;
 };
 
+// Real and imaginary parts of complex results are judged apart, as MLU-OPS does: a criterion passes if both pass.
 std::vector<Judgment> judge(const Results& results, const std::vector<Criterion>& criteria, Verdict verdict);
 
 }  // namespace mluop::cases

@@ -102,6 +102,27 @@ size_t byte_count(const Tensor& tensor) {
   return bytes;
 }
 
+size_t span_bytes(const Tensor& tensor) {
+  const size_t packed = byte_count(tensor);
+  if (tensor.strides.empty() || packed == 0) return packed;
+  int64_t span = 1;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    int64_t reach = 0;
+    if (tensor.strides[i] < 0 || __builtin_mul_overflow(tensor.dims[i] - 1, tensor.strides[i], &reach) ||
+        __builtin_add_overflow(span, reach, &span)) {
+      fail(tensor.place,
+           "strides are " + text_of(tensor.strides) + ", expected no negative stride, and offsets in int64");
+    }
+  }
+  size_t bytes;
+  if (__builtin_mul_overflow(static_cast<size_t>(span), element_size(tensor.dtype), &bytes) ||
+      bytes > machine_memory()) {
+    fail(tensor.place, "strides are " + text_of(tensor.strides) + ": more bytes than the machine's memory, " +
+                           std::to_string(machine_memory()));
+  }
+  return bytes;
+}
+
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (size_t i = 0; i < texts.size(); ++i) all += (i == 0 ? "" : ", ") + texts[i];

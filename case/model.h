@@ -58,6 +58,8 @@ struct Tensor {
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   Dims dims = {};
   Dims strides = {};  // empty: contiguous
+  // INVALID: not set
+  mluOpDataType_t onchip_dtype = MLUOP_DTYPE_INVALID;
   Elements elements = {};
   std::optional<Elements> initial = {};  // output: contents before the call
   std::optional<Elements> result = {};   // input: contents after the call
@@ -104,6 +106,8 @@ inline constexpr Metric kMetrics[] = {Metric::kDiff1,   Metric::kDiff2, Metric::
 struct Criterion {
   Metric metric;
   double threshold;
+  // The threshold of imaginary parts; absent: `threshold`.
+  std::optional<double> imaginary_threshold = {};
 };
 
 struct Case {
@@ -117,10 +121,12 @@ struct Case {
   Place place;
 };
 
-// Number of elements, and of bytes. Throw Problem if the shape is invalid or the bytes exceed the memory of the
-// machine.
+// Number of elements, and of their bytes. Throw Problem if the shape is invalid or the bytes exceed the memory of
+// the machine.
 int64_t element_count(const Tensor& tensor);
 size_t byte_count(const Tensor& tensor);
+// The bytes from the first to the last element in memory with the strides of the tensor. Throws Problem likewise.
+size_t span_bytes(const Tensor& tensor);
 
 // "2, 3"
 std::string joined(const std::vector<std::string>& texts);

@@ -128,10 +128,11 @@ mluOpDataType_t dtype_of(const std::string& type, const Place& place) {
   for (const mluOpDataType_t dtype :
        {MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_INT8,
         MLUOP_DTYPE_INT16, MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16,
-        MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64, MLUOP_DTYPE_BOOL}) {
+        MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64, MLUOP_DTYPE_BOOL, MLUOP_DTYPE_COMPLEX_HALF,
+        MLUOP_DTYPE_COMPLEX_FLOAT}) {
     if (npy_type(dtype).substr(1) == kind) return dtype;
   }
-  fail(place, "holds elements of type '" + type + "', expected real numbers of at most 8 bytes");
+  fail(place, "holds elements of type '" + type + "', expected numbers of at most 8 bytes");
 }
 
 // Reads exactly the size of `to`.
@@ -156,6 +157,8 @@ std::string npy_type(mluOpDataType_t dtype) {
   switch (dtype) {
     case MLUOP_DTYPE_BOOL: return npy_type('b', size);
     case MLUOP_DTYPE_BFLOAT16: return npy_type('V', size);  // as numpy.save writes the arrays of ml_dtypes
+    case MLUOP_DTYPE_COMPLEX_HALF: return npy_type('V', size);
+    case MLUOP_DTYPE_COMPLEX_FLOAT: return npy_type('c', size);
     case MLUOP_DTYPE_HALF:
     case MLUOP_DTYPE_FLOAT:
     case MLUOP_DTYPE_DOUBLE: return npy_type('f', size);

@@ -41,7 +41,7 @@ BoundTensor bound_tensor(const Tensor& tensor, bool is_output) {
 int64_t bytes_of(const Case& the_case) {
   size_t bytes = 0;
   for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
-    for (const Tensor& tensor : *list) bytes += byte_count(tensor);
+    for (const Tensor& tensor : *list) bytes += span_bytes(tensor);
   }
   return static_cast<int64_t>(bytes);
 }
@@ -52,8 +52,14 @@ bool all_ids_are_names(const Case& the_case, const Operator& op) {
          std::all_of(the_case.outputs.begin(), the_case.outputs.end(), is_name);
 }
 
+const Tensor kAbsent{.id = "NULL", .dims = {0}};
+
+size_t required_count(const Operator& op, bool outputs) {
+  return static_cast<size_t>(std::ranges::count_if(
+      op.tensors, [&](const TensorRule& rule) { return rule.is_read() != outputs && !rule.is_optional; }));
+}
+
 std::vector<BoundTensor> bind_by_id(const Case& the_case, const Operator& op) {
-  static const Tensor kAbsent{.id = "NULL", .dims = {0}};
   std::vector<BoundTensor> bound(op.tensors.size(), BoundTensor{nullptr, nullptr, nullptr});
   const auto bind_one = [&](const Tensor& tensor, bool is_output) {
     const TensorRule* rule = rule_of(op, tensor.id);
@@ -82,6 +88,7 @@ int64_t Operand::count() const {
   return product;
 }
 
+int64_t Operand::numbers() const { return count() * static_cast<int64_t>(parts_of(dtype)); }
 int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_size(dtype)); }
 
 const std::vector<Operator>& operators() {
@@ -104,10 +111,54 @@ const Operator& operator_of(const std::string& name, const Place& place) {
   fail(place, "unknown operator '" + name + "'");
 }
 
+void join_inouts(Case& the_case, const Operator& op) {
+  std::vector<Tensor>&inputs = the_case.inputs, &outputs = the_case.outputs;
+  const auto count_of = [&](auto&& is) { return static_cast<size_t>(std::ranges::count_if(op.tensors, is)); };
+  const auto is_kept = [](const TensorRule& rule) { return rule.role == Role::kKeptOutput; };
+  const bool by_id = all_ids_are_names(the_case, op);
+  const size_t reads = count_of(&TensorRule::is_read);
+  const bool has_kept_inputs = inputs.size() == reads + count_of(is_kept);
+  const bool are_twice = outputs.size() == count_of(&TensorRule::is_written);
+  if (!by_id && !(are_twice && (has_kept_inputs || inputs.size() == reads))) return;
+  size_t input = 0, output = 0;  // of rules by position
+  for (const TensorRule& rule : op.tensors) {
+    const bool is_kept_input = is_kept(rule) && (by_id || has_kept_inputs);
+    if (by_id) {
+      const auto has_id = [&](const Tensor& tensor) { return tensor.id == rule.id; };
+      input = static_cast<size_t>(std::ranges::find_if(inputs, has_id) - inputs.begin());
+      output = static_cast<size_t>(std::ranges::find_if(outputs, has_id) - outputs.begin());
+    }
+    const bool is_pair =
+        (rule.role == Role::kInOut || is_kept_input) && input < inputs.size() && output < outputs.size();
+    if (!is_pair) {
+      input += rule.is_read() ? 1 : 0;
+      output += rule.is_written() ? 1 : 0;
+      continue;
+    }
+    Tensor &before = inputs[input], &after = outputs[output];
+    if (before.dtype != after.dtype || before.dims != after.dims || before.strides != after.strides) {
+      fail(after.place, rule.id + " differs in data type, shape or strides from the input " + before.id);
+    }
+    if (is_kept_input) {
+      after.initial = std::move(before.elements);
+      inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(input));
+      ++output;
+    } else {
+      if (after.elements.source != Elements::Source::kNone) before.result = std::move(after.elements);
+      outputs.erase(outputs.begin() + static_cast<std::ptrdiff_t>(output));
+      ++input;
+    }
+  }
+}
+
 std::vector<BoundTensor> bind(const Case& the_case, const Operator& op) {
   if (all_ids_are_names(the_case, op)) return bind_by_id(the_case, op);
+  // By position; without the optional tensors if there are fewer.
   const std::vector<std::string> inputs = ids_of(op, false), outputs = ids_of(op, true);
-  if (the_case.inputs.size() != inputs.size() || the_case.outputs.size() != outputs.size()) {
+  const bool has_all_inputs = the_case.inputs.size() == inputs.size(),
+             has_all_outputs = the_case.outputs.size() == outputs.size();
+  if ((!has_all_inputs && the_case.inputs.size() != required_count(op, false)) ||
+      (!has_all_outputs && the_case.outputs.size() != required_count(op, true))) {
     fail(the_case.place, op.name + " has " + std::to_string(inputs.size()) + " inputs and " +
                              std::to_string(outputs.size()) + " outputs (" + joined(inputs) + " -> " +
                              joined(outputs) + "), found " + std::to_string(the_case.inputs.size()) + " and " +
@@ -116,7 +167,11 @@ std::vector<BoundTensor> bind(const Case& the_case, const Operator& op) {
   std::vector<BoundTensor> bound;
   auto input = the_case.inputs.begin(), output = the_case.outputs.begin();
   for (const TensorRule& rule : op.tensors) {
-    bound.push_back(rule.is_read() ? bound_tensor(*input++, false) : bound_tensor(*output++, true));
+    if (rule.is_optional && !(rule.is_read() ? has_all_inputs : has_all_outputs)) {
+      bound.push_back({&kAbsent, nullptr, nullptr});
+    } else {
+      bound.push_back(rule.is_read() ? bound_tensor(*input++, false) : bound_tensor(*output++, true));
+    }
   }
   return bound;
 }

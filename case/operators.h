@@ -39,19 +39,23 @@ struct TensorRule {
   bool keeps_signs = false;
   // Whether the call takes every element type of the operator, whatever the types of other tensors are.
   bool is_any_type = false;
+  // Whether the tensor may have any number of dimensions; other such tensors then have the same number.
+  bool has_any_rank = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }
 };
 
-// A tensor of a call: descriptor and data of the library, or data of the oracle.
+// A tensor of a call: descriptor and data of the library, or data of the oracle. For the library the data of a
+// tensor with strides lie as the strides state, otherwise in row-major order.
 struct Operand {
   mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
   Dims dims = {};
   mluOpTensorDescriptor_t desc = nullptr;
   std::byte* data = nullptr;
-  std::vector<double> sums = {};  // the oracle's result in double, rounded later; empty: the result is data
+  // The oracle's result in double, rounded later, two numbers for each complex element; empty: the result is data.
+  std::vector<double> sums = {};
 
   template <class T>
   T* as() const {
@@ -59,7 +63,9 @@ struct Operand {
   }
   int64_t dim(size_t i) const { return dims[i]; }
   bool is_16_bit() const { return dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_BFLOAT16; }
+  // Number of elements, of their numbers (two for each complex element), and of bytes.
   int64_t count() const;
+  int64_t numbers() const;
   int64_t bytes() const;
 };
 
@@ -130,6 +136,13 @@ struct NetworkSize {
   std::map<std::string, int64_t> sizes;  // the other sizes have their defaults
 };
 
+// The strides that a call accepts.
+enum class AllowedStrides {
+  kContiguous,
+  kDense,  // without gaps, in any order of the dimensions, equal for all tensors
+  kAny,
+};
+
 struct Operator {
   std::string name;
   std::vector<std::string> aliases = {};
@@ -166,6 +179,11 @@ struct Operator {
   bool multiplies = false;
   // AVX512-BF16 multiplies bfloat16: subnormal elements and sums count as 0.
   bool has_dot_products = false;
+  AllowedStrides strides = AllowedStrides::kContiguous;
+  // An output may be the same tensor as an input.
+  bool in_place = false;
+  // `run` makes a plan first: another function checks the tensors, before the data, with messages of its own.
+  bool has_plan = false;
   std::vector<SizeRule> sizes;
   // For each kind of kernel, sizes at which several tasks share the work.
   std::vector<std::map<std::string, int64_t>> parallel_sizes = {};
@@ -199,6 +217,11 @@ struct BoundTensor {
   const Elements* before;  // null: unspecified
   const Elements* after;   // null: the case does not state them
 };
+
+// Cases of MLU-OPS state a tensor whose previous contents matter twice: among the inputs as before the call, among
+// the outputs as after it. Makes each pair one tensor: an input with `result`, or an output with `initial`. Throws
+// Problem if the two differ in type, shape or strides.
+void join_inouts(Case& the_case, const Operator& op);
 
 // The tensors in the order of the operator: by id if all ids are names of its tensors, otherwise by position.
 // Throws Problem if their number differs.

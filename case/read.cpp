@@ -1,5 +1,7 @@
 #include "case/read.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -94,6 +96,8 @@ Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
   tensor.layout = layout_of(from.layout());
   tensor.dtype = dtype_of(from.dtype());
   if (!from.has_dtype()) fail(part.place, "has no dtype");
+  if (tensor.dtype == MLUOP_DTYPE_INVALID) fail(part.of("dtype"), "is not a data type of elements");
+  tensor.onchip_dtype = dtype_of(from.onchip_dtype());
   tensor.dims.assign(from.shape().dims().begin(), from.shape().dims().end());
   tensor.strides.assign(from.shape().dim_stride().begin(), from.shape().dim_stride().end());
   if (tensor.is_null()) return tensor;
@@ -156,6 +160,13 @@ void read_fields(const pb::Message& message, Parameters& parameters) {
   }
 }
 
+bool has_defaults(const pb::Descriptor& message) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    if (!message.field(i)->has_default_value()) return false;
+  }
+  return true;
+}
+
 // The message among the parameters that belongs to the operator. place: the place of the operator's name.
 Parameters read_parameters(const Part& node, const Operator& op, const Place& place) {
   Parameters parameters;
@@ -169,7 +180,12 @@ Parameters read_parameters(const Part& node, const Operator& op, const Place& pl
     read_fields(fields.GetMessage(node.message, field), parameters);
     return parameters;
   }
-  if (!op.parameter_messages.empty()) fail(place, op.parameter_messages.front() + " is missing");
+  if (op.parameter_messages.empty()) return parameters;
+  const std::string& name = op.parameter_messages.front();
+  const pb::FieldDescriptor* field = node.message.GetDescriptor()->FindFieldByName(name);
+  if (!has_defaults(*field->message_type())) fail(place, name + " is missing");
+  parameters.message = name;
+  read_fields(fields.GetMessage(node.message, field), parameters);
   return parameters;
 }
 
@@ -189,22 +205,56 @@ void set_field(pb::Message& message, const pb::FieldDescriptor& field, const std
   }
 }
 
-// Pairs `criteria` and `thresholds` by position.
+// What MLU-OPS writes for no threshold of the imaginary part.
+constexpr double kNoThreshold = -1;
+
+// Pairs `criteria` and `thresholds` by position; likewise the thresholds of imaginary parts, which may be fewer.
 template <class Criteria, class Thresholds>
 void read_criteria(const Part& part, const char* name, const char* threshold_name, const Criteria& criteria,
-                   const Thresholds& thresholds, Case& result) {
+                   const Thresholds& thresholds, const Thresholds& imaginary, Case& result) {
   if (criteria.size() != thresholds.size()) {
     const Place place = criteria.empty() ? part.of(threshold_name, 0) : part.of(name, 0);
     fail(place, std::to_string(criteria.size()) + ' ' + name + " and " + std::to_string(thresholds.size()) + ' ' +
                     threshold_name + ", expected equal numbers");
   }
-  for (int i = 0; i < criteria.size(); ++i) {
-    const Place place = part.of(threshold_name, i);
-    if (!(thresholds[i] >= 0))
-      fail(place, "threshold is " + std::to_string(thresholds[i]) + ", expected 0 or more");
-    result.criteria.push_back(
-        {metric_of(static_cast<mluoptest::EvaluationCriterion>(criteria[i]), part.of(name, i)), thresholds[i]});
+  const std::string imaginary_name = std::string(threshold_name) + "_imag";
+  if (imaginary.size() > criteria.size()) {
+    fail(part.of(imaginary_name.c_str(), 0), std::to_string(criteria.size()) + ' ' + name + " and " +
+                                                 std::to_string(imaginary.size()) + ' ' + imaginary_name +
+                                                 ", expected at most as many");
   }
+  const auto check = [&](const char* field, int i, double threshold) {
+    if (!(threshold >= 0))
+      fail(part.of(field, i), "threshold is " + std::to_string(threshold) + ", expected 0 or more");
+  };
+  for (int i = 0; i < criteria.size(); ++i) {
+    check(threshold_name, i, thresholds[i]);
+    Criterion& criterion = result.criteria.emplace_back(Criterion{
+        metric_of(static_cast<mluoptest::EvaluationCriterion>(criteria[i]), part.of(name, i)), thresholds[i]});
+    if (i >= imaginary.size()) continue;
+    if (imaginary[i] == kNoThreshold) continue;
+    check(imaginary_name.c_str(), i, imaginary[i]);
+    criterion.imaginary_threshold = imaginary[i];
+  }
+}
+
+// The thresholds that outputs state. They must be equal.
+mluoptest::Thresholds thresholds_of_outputs(const mluoptest::Node& node, const Part& part) {
+  const mluoptest::Thresholds* stated = nullptr;
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!node.output(i).has_thresholds()) continue;
+    const mluoptest::Thresholds& thresholds = node.output(i).thresholds();
+    if (stated != nullptr && stated->SerializeAsString() != thresholds.SerializeAsString()) {
+      fail(part.of("output", i), "has other thresholds than another output, expected the same");
+    }
+    stated = &thresholds;
+  }
+  return stated == nullptr ? mluoptest::Thresholds() : *stated;
+}
+
+// MLU-OPS states a null input for operators without inputs.
+void drop_surplus_nulls(std::vector<Tensor>& inputs, ptrdiff_t count) {
+  while (static_cast<ptrdiff_t>(inputs.size()) > count && inputs.back().is_null()) inputs.pop_back();
 }
 
 Case read_node(const mluoptest::Node& node, const Part& part) {
@@ -223,12 +273,27 @@ Case read_node(const mluoptest::Node& node, const Part& part) {
   };
   read_tensors("input", node.input(), result.inputs);
   read_tensors("output", node.output(), result.outputs);
+  for (Tensor& output : result.outputs) {
+    // MLU-OPS computes the results of such outputs.
+    if (output.elements.source == Elements::Source::kRandom) output.elements = {};
+  }
+  drop_surplus_nulls(result.inputs, std::count_if(op.tensors.begin(), op.tensors.end(),
+                                                  [](const TensorRule& rule) { return rule.is_read(); }));
+  join_inouts(result, op);
   if (node.has_test_param()) {
     read_criteria(part.nested(node.test_param(), "test_param"), "error_func", "error_threshold",
-                  node.test_param().error_func(), node.test_param().error_threshold(), result);
+                  node.test_param().error_func(), node.test_param().error_threshold(),
+                  node.test_param().error_threshold_imag(), result);
   }
-  read_criteria(part, "evaluation_criterion", "evaluation_threshold", node.evaluation_criterion(),
-                node.evaluation_threshold(), result);
+  const auto read_evaluation = [&](const auto& from) {
+    read_criteria(part, "evaluation_criterion", "evaluation_threshold", node.evaluation_criterion(),
+                  from.evaluation_threshold(), from.evaluation_threshold_imag(), result);
+  };
+  if (node.evaluation_threshold_size() > 0 || node.evaluation_criterion_size() == 0) {
+    read_evaluation(node);
+  } else if (result.criteria.empty()) {
+    read_evaluation(thresholds_of_outputs(node, part));
+  }
   result.parameters = read_parameters(part, op, result.place);
   if (node.omp_settings().has_algorithm()) {
     result.algorithm = node.omp_settings().algorithm();

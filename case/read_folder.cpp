@@ -114,6 +114,12 @@ Elements read_elements(const Value& value, const Tensor& tensor, const std::stri
   }
   const std::string path = (fs::path(folder) / elements.path).string();
   NpyArray array = read_npy(path);
+  // Complex numbers of halves may be pairs.
+  if (tensor.dtype == MLUOP_DTYPE_COMPLEX_HALF && array.dtype == MLUOP_DTYPE_HALF && !array.dims.empty() &&
+      array.dims.back() == 2) {
+    array.dtype = tensor.dtype;
+    array.dims.pop_back();
+  }
   const bool same_type = array.type == npy_type(tensor.dtype) || array.dtype == tensor.dtype;
   if (!same_type || array.dims != tensor.dims) {
     fail({path}, "holds '" + array.type + "' " + text_of(array.dims) + ", expected '" + npy_type(tensor.dtype) +
@@ -138,6 +144,10 @@ Tensor read_tensor(const Value& value, const std::string& folder, bool is_output
   }
   tensor.dims = value.at("shape").integers();
   if (const auto strides = value.find("strides")) tensor.strides = strides->integers();
+  if (const auto onchip = value.find("onchip_dtype")) {
+    tensor.onchip_dtype = dtype_of_name(onchip->text());
+    if (tensor.onchip_dtype == MLUOP_DTYPE_INVALID) onchip->expected("a data type such as float, half, int32");
+  }
   if (tensor.is_null()) return tensor;
   if (tensor.dims.empty()) value.at("shape").expected("at least one dimension");
   if (!tensor.strides.empty() && tensor.strides.size() != tensor.dims.size()) {
@@ -166,7 +176,12 @@ Criterion read_criterion(const Value& value) {
   for (const Metric each : kMetrics) {
     if (each == Metric::kBits || name_of(each) != name) continue;
     if (!(threshold.number() >= 0)) threshold.expected("0 or more");
-    return {each, threshold.number()};
+    Criterion criterion{each, threshold.number()};
+    if (const auto imaginary = value.find("imaginary_threshold")) {
+      if (!(imaginary->number() >= 0)) imaginary->expected("0 or more");
+      criterion.imaginary_threshold = imaginary->number();
+    }
+    return criterion;
   }
   metric.expected("diff1, diff2, diff3, diff3_2 or diff4");
 }

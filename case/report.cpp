@@ -158,7 +158,11 @@ std::string text_of(const std::vector<Judgment>& judgments, bool thresholds) {
     text += ' ' + judgment.value;
     if (!thresholds || judgment.criterion.metric == Metric::kBits) continue;
     text += (judgment.passed ? " (at most " : " (expected at most ") +
-            text_of(judgment.criterion.threshold, kThresholdDigits) + ')';
+            text_of(judgment.criterion.threshold, kThresholdDigits);
+    if (judgment.criterion.imaginary_threshold) {
+      text += ", " + text_of(*judgment.criterion.imaginary_threshold, kThresholdDigits);
+    }
+    text += ')';
   }
   return joined(texts);
 }

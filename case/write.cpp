@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "case/files.h"
@@ -41,8 +42,8 @@ mluoptest::EvaluationCriterion criterion_field(Metric metric) {
 
 // Whether value_f has all bits of the elements.
 bool has_exact_numbers(const Bytes& bytes, mluOpDataType_t dtype) {
-  if (dtype != MLUOP_DTYPE_FLOAT && dtype != MLUOP_DTYPE_HALF && dtype != MLUOP_DTYPE_BFLOAT16) return false;
-  for (size_t i = 0; i < bytes.size() / element_size(dtype); ++i) {
+  if (!is_floating(dtype) || dtype == MLUOP_DTYPE_DOUBLE) return false;
+  for (size_t i = 0; i < bytes.size() / element_size(part_type(dtype)); ++i) {
     if (!std::isfinite(number_at(bytes.data(), dtype, i))) return false;
   }
   return true;
@@ -54,7 +55,7 @@ void write_elements(const Elements& elements, mluOpDataType_t dtype, To& to) {
   if (elements.source == Elements::Source::kFile) to.set_path(elements.path);
   if (elements.source != Elements::Source::kInline) return;
   const Bytes& bytes = elements.bytes;
-  const size_t size = element_size(dtype), count = bytes.size() / size;
+  const size_t size = element_size(part_type(dtype)), count = bytes.size() / size;
   const bool numbers = has_exact_numbers(bytes, dtype);
   for (size_t i = 0; i < count; ++i) {
     const auto bits = static_cast<int64_t>(bits_at(bytes.data(), dtype, i));
@@ -88,6 +89,7 @@ void write_tensor(const Tensor& tensor, mluoptest::Tensor& to) {
   to.mutable_shape()->mutable_dim_stride()->Assign(tensor.strides.begin(), tensor.strides.end());
   to.set_layout(layout_field(tensor.layout));
   to.set_dtype(dtype_field(tensor.dtype));
+  if (tensor.onchip_dtype != MLUOP_DTYPE_INVALID) to.set_onchip_dtype(dtype_field(tensor.onchip_dtype));
   write_elements(tensor.elements, tensor.dtype, to);
   if (tensor.elements.source == Elements::Source::kRandom) {
     write_random(tensor.elements.random, *to.mutable_random_data());
@@ -130,6 +132,13 @@ mluoptest::Node node_of(const Case& the_case) {
   for (const Criterion& criterion : the_case.criteria) {
     node.mutable_test_param()->add_error_func(criterion_field(criterion.metric));
     node.mutable_test_param()->add_error_threshold(criterion.threshold);
+  }
+  if (std::ranges::any_of(the_case.criteria,
+                          [](const Criterion& c) { return c.imaginary_threshold.has_value(); })) {
+    for (const Criterion& criterion : the_case.criteria) {
+      node.mutable_test_param()->add_error_threshold_imag(
+          criterion.imaginary_threshold.value_or(criterion.threshold));
+    }
   }
   if (!the_case.criteria.empty()) node.mutable_test_param()->set_baseline_device(mluoptest::CPU);
   if (the_case.algorithm) node.mutable_omp_settings()->set_algorithm(*the_case.algorithm);

@@ -61,6 +61,9 @@ class FolderWriter {
     OrderedJson criteria = OrderedJson::array();
     for (const Criterion& criterion : case_.criteria) {
       criteria.push_back({{"metric", name_of(criterion.metric)}, {"threshold", to_json(criterion.threshold)}});
+      if (criterion.imaginary_threshold) {
+        criteria.back()["imaginary_threshold"] = to_json(*criterion.imaginary_threshold);
+      }
     }
     add("criteria", criteria);
     if (case_.algorithm) add("algorithm", *case_.algorithm);
@@ -99,6 +102,7 @@ class FolderWriter {
                         {"shape", tensor.dims},
                         {"layout", layout_name(tensor.layout)}};
     if (!tensor.strides.empty()) json["strides"] = tensor.strides;
+    if (tensor.onchip_dtype != MLUOP_DTYPE_INVALID) json["onchip_dtype"] = dtype_name(tensor.onchip_dtype);
     if (tensor.is_null()) return json;
     size_t i = 0;
     while (loaded_.bound()[i].tensor != &tensor) ++i;

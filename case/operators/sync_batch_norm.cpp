@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "case/description.h"
 
@@ -112,11 +111,8 @@ void expect_reduced(Arguments& a) {
   std::vector<double> dfilter = xmu;
   for (int64_t c = 0; c < shape.C; ++c) {
     double& product = dfilter[static_cast<size_t>(c)];
-    product *= double{a[3].as<float>()[c]};
     // Unlike the sums, products of three numbers may exceed the range of float.
-    if (std::abs(product) > double{std::numeric_limits<float>::max()}) {
-      product = std::copysign(std::numeric_limits<double>::infinity(), product);
-    }
+    product = in_range_of_float(product * double{a[3].as<float>()[c]});
   }
   if (shape.N == 0) dfilter.assign(dfilter.size(), 0);
   if (a[4].count() > 0) a[4].sums = dfilter;
@@ -422,7 +418,8 @@ void compare_sums(Operator& op) {
 std::vector<Operator> of_mluops() {
   Operator stats = described("sync_batch_norm_stats_v2", "mluOpSyncBatchNormStats_v2", false);
   stats.aliases = {"sync_batch_norm_stats", "sync_batchnorm_stats"};
-  stats.parameter_messages = {"sync_batch_norm_stats_v2_param", "sync_batch_norm_stats_param"};
+  stats.parameter_messages = {"sync_batch_norm_stats_v2_param", "sync_batch_norm_stats_param",
+                              "sync_batchnorm_stats_param"};
   stats.query_function = "mluOpGetSyncBatchNormStatsWorkspaceSize";
   stats.tensors = {image("x", kIn, false, {0, 1}), channel("mean", kOut), channel("invstd", kOut)};
   stats.query = [](const Arguments& a, size_t* size) {
@@ -441,7 +438,8 @@ std::vector<Operator> of_mluops() {
   Operator gathered =
       described("sync_batch_norm_gather_stats_with_counts", "mluOpSyncBatchNormGatherStatsWithCounts", false);
   gathered.aliases = {"sync_batchnorm_gather_stats_with_counts"};
-  gathered.parameter_messages = {"sync_batch_norm_gather_stats_with_counts_param"};
+  gathered.parameter_messages = {"sync_batch_norm_gather_stats_with_counts_param",
+                                 "sync_batchnorm_gather_stats_with_counts_param"};
   gathered.tensors = {{"mean_all", kIn, {"process", "channel"}, kAnyLayout},
                       {"invstd_all", kIn, {"process", "channel"}, kAnyLayout},
                       channel("moving_mean", kInOut, true),
@@ -473,7 +471,7 @@ std::vector<Operator> of_mluops() {
   Operator reduced = described("sync_batch_norm_backward_reduce_v2", "mluOpSyncBatchNormBackwardReduce_v2", false);
   reduced.aliases = {"sync_batch_norm_backward_reduce", "sync_batchnorm_backward_reduce"};
   reduced.parameter_messages = {"sync_batch_norm_backward_reduce_v2_param",
-                                "sync_batch_norm_backward_reduce_param"};
+                                "sync_batch_norm_backward_reduce_param", "sync_batchnorm_backward_reduce_param"};
   reduced.query_function = "mluOpGetSyncBatchNormBackwardReduceWorkspaceSize";
   reduced.tensors = {image("dz", kIn, false),       image("x", kIn, false),           channel("mean", kIn),
                      channel("invstd", kIn),        channel("dfilter", kOut, true),   channel("dbias", kOut, true),

@@ -39,8 +39,13 @@ from ops import (
     knn,
     masked_col2im_forward,
     masked_im2col_forward,
+    moe_dispatch_backward_data,
+    moe_dispatch_backward_gate,
+    moe_dispatch_forward,
     ms_deform_attn_backward,
     ms_deform_attn_forward,
+    mutual_information_backward,
+    mutual_information_forward,
     nms,
     nms_rotated,
     points_in_boxes_part,
@@ -110,6 +115,11 @@ _OPERATORS = (
     softmax_focal_loss_backward,
     sync_bn_forward_output,
     sync_bn_backward_data,
+    moe_dispatch_forward,
+    moe_dispatch_backward_gate,
+    moe_dispatch_backward_data,
+    mutual_information_forward,
+    mutual_information_backward,
     roi_align_forward_v2,
     roi_align_backward_v2,
     ms_deform_attn_forward,
@@ -125,7 +135,10 @@ def _load(folder: Path) -> Inputs:
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
-    """Void elements of two bytes are bfloat16, which NumPy lacks."""
+    """Void elements are of types that NumPy lacks: bfloat16, or complex numbers of halves."""
+    if array.dtype == np.dtype("V4"):
+        pairs = array.view(np.float16).reshape(*array.shape, 2)
+        return torch.view_as_complex(torch.from_numpy(pairs))
     if array.dtype.kind == "V":
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)

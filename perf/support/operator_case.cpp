@@ -18,7 +18,8 @@ std::span<std::byte> bytes_of(const cases::Operand& operand) {
 std::string differing_bits(const std::string& name, const cases::Operand& found, const cases::Operand& expected) {
   const auto [bad, end] = std::ranges::mismatch(bytes_of(found), bytes_of(expected));
   if (bad == bytes_of(found).end()) return {};
-  const size_t i = static_cast<size_t>(bad - bytes_of(found).begin()) / cases::element_size(found.dtype);
+  const size_t i =
+      static_cast<size_t>(bad - bytes_of(found).begin()) / cases::element_size(cases::part_type(found.dtype));
   const auto text = [i](const cases::Operand& operand) {
     char buffer[64];
     std::snprintf(buffer, sizeof(buffer), "%.17g (bits 0x%llx)", cases::number_at(operand.data, operand.dtype, i),
@@ -42,7 +43,7 @@ cases::Parameters parameters_of(const std::vector<NamedValue>& settings) {
 
 std::vector<float> floats_of(const cases::Operand& operand) {
   if (!operand.sums.empty()) return {operand.sums.begin(), operand.sums.end()};
-  std::vector<float> values(static_cast<size_t>(operand.count()));
+  std::vector<float> values(static_cast<size_t>(operand.numbers()));
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(cases::number_at(operand.data, operand.dtype, i));
   }
@@ -57,7 +58,8 @@ OperatorCase::OperatorCase(const std::string& op, const Variant& variant,
     if (tensors[i].id != op_.tensors[i].id) {
       throw std::logic_error(op + " has no tensor " + tensors[i].id + " at its place");
     }
-    add_tensor(i, tensors[i]);
+    add_tensor(
+        i, {.id = tensors[i].id, .layout = tensors[i].layout, .dtype = tensors[i].dtype, .dims = tensors[i].dims});
   }
   finish();
 }
@@ -67,21 +69,25 @@ OperatorCase::OperatorCase(const cases::Case& generated, mluOpOmpAlgorithm_t alg
   const auto bound = cases::bind(generated, op_);
   for (size_t i = 0; i < bound.size(); ++i) {
     const cases::Tensor& tensor = *bound[i].tensor;
-    add_tensor(i, {tensor.id, tensor.dtype, tensor.dims, tensor.layout});
+    add_tensor(i, tensor);
     if (!op_.tensors[i].is_read()) continue;
     std::ranges::copy(cases::load(tensor, tensor.elements, {}), arguments_[i].data);
   }
   finish();
 }
 
-void OperatorCase::add_tensor(size_t i, const TensorShape& shape) {
+void OperatorCase::add_tensor(size_t i, const cases::Tensor& tensor) {
   cases::Operand operand;
-  operand.dtype = shape.dtype;
-  operand.layout = shape.layout;
-  operand.dims = shape.dims;
-  operand.desc = descriptors_.emplace_back(shape.dtype, shape.dims, shape.layout);
+  operand.dtype = tensor.dtype;
+  operand.layout = tensor.layout;
+  operand.dims = tensor.dims;
+  operand.desc = descriptors_.emplace_back(descriptor_of(tensor));
   operand.data = buffers_.emplace_back(operand.bytes()).data();
   arguments_.tensors.push_back(std::move(operand));
+  if (is_strided(tensor)) {
+    const cases::StridedMemory memory(tensor, op_.tensors[i].is_written());
+    strided_.push_back({i, memory, Buffer<std::byte>(static_cast<int64_t>(memory.bytes()))});
+  }
   const std::span<const std::byte> input = bytes_of(arguments_[i]);
   if (op_.tensors[i].is_read() && input.size() > options.largest_input.size()) options.largest_input = input;
 }
@@ -91,10 +97,25 @@ void OperatorCase::finish() {
   options.baselines = {{"serial", [this, serial = options.oracle] { serial(expected()); }}};
   arguments_.handle = handle();
   arguments_.parameters = &parameters_;
+  passed_ = arguments_;
+  for (Strided& strided : strided_) passed_[strided.tensor].data = strided.buffer.data();
+  scatter();
   if (op_.query == nullptr) return;
-  cases::require(op_.query(arguments_, &arguments_.workspace_size));
-  workspace_.emplace(static_cast<int64_t>(arguments_.workspace_size));
-  arguments_.workspace = workspace_->data();
+  cases::require(op_.query(passed_, &passed_.workspace_size));
+  workspace_.emplace(static_cast<int64_t>(passed_.workspace_size));
+  passed_.workspace = workspace_->data();
+}
+
+void OperatorCase::scatter() {
+  for (Strided& strided : strided_) {
+    strided.memory.scatter(arguments_[strided.tensor].data, strided.buffer.data());
+  }
+}
+
+void OperatorCase::gather() {
+  for (const Strided& strided : strided_) {
+    strided.memory.gather(strided.buffer.data(), arguments_[strided.tensor].data);
+  }
 }
 
 size_t OperatorCase::index_of(std::string_view id) const {
@@ -127,7 +148,7 @@ void OperatorCase::fill_points(std::string_view id, uint64_t seed, Points points
 
 void OperatorCase::fill_bits(std::string_view id, std::mt19937& random) {
   const cases::Operand& operand = arguments_[index_of(id)];
-  const auto count = static_cast<size_t>(operand.count());
+  const auto count = static_cast<size_t>(operand.numbers());
   for (size_t i = 0; i < count; ++i) cases::put_bits(operand.data, operand.dtype, i, random());
 }
 
@@ -157,8 +178,8 @@ void OperatorCase::write_inputs(const NpyFolder& folder) const {
 }
 
 void OperatorCase::run() {
-  arguments_.handle = handle();
-  cases::require(op_.run(arguments_));
+  passed_.handle = handle();
+  cases::require(op_.run(passed_));
 }
 
 std::function<void()> OperatorCase::algorithmic_bound() {
@@ -167,7 +188,7 @@ std::function<void()> OperatorCase::algorithmic_bound() {
 
 std::optional<Memory> OperatorCase::memory() const {
   if (!options.measures_memory) return std::nullopt;
-  Memory memory{0, static_cast<int64_t>(arguments_.workspace_size)};
+  Memory memory{0, static_cast<int64_t>(passed_.workspace_size)};
   for (const cases::Operand& tensor : arguments_.tensors) memory.tensor_bytes += tensor.bytes();
   return memory;
 }
@@ -197,7 +218,9 @@ std::string OperatorCase::difference(size_t i) {
 std::string OperatorCase::verify() {
   fill_outputs(arguments_);
   fill_outputs(expected());
+  scatter();
   run();
+  gather();
   options.oracle(expected());
   std::string problem;
   for (size_t i = 0; problem.empty() && i < op_.tensors.size(); ++i) {
@@ -213,7 +236,9 @@ uint64_t OperatorCase::checksum() const {
   for (const std::span<const std::byte> part : options.checksummed) hash = checksum_bytes(part, hash);
   if (!options.checksummed.empty()) return hash;
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
-    if (op_.tensors[i].is_written()) hash = checksum_bytes(bytes_of(arguments_[i]), hash);
+    if (!op_.tensors[i].is_written()) continue;
+    const auto strided = std::ranges::find(strided_, i, &Strided::tensor);
+    hash = checksum_bytes(strided == strided_.end() ? bytes_of(arguments_[i]) : strided->buffer.values(), hash);
   }
   return hash;
 }

@@ -17,6 +17,7 @@
 
 #include "case/api.h"
 #include "case/operators.h"
+#include "case/strides.h"
 #include "case/values.h"
 #include "perf/support/case.h"
 #include "perf/support/measures.h"
@@ -111,9 +112,11 @@ class OperatorCase : public Case {
   uint64_t checksum() const override;
 
  private:
-  void add_tensor(size_t i, const TensorShape& shape);
+  void add_tensor(size_t i, const cases::Tensor& tensor);
   // Makes baseline, handle and workspace. Requires that all tensors are added.
   void finish();
+  void scatter();
+  void gather();
   size_t index_of(std::string_view id) const;
   void fill_outputs(cases::Arguments& arguments) const;
   std::string difference(size_t i);
@@ -122,8 +125,17 @@ class OperatorCase : public Case {
   cases::Parameters parameters_;
   std::vector<cases::Descriptor> descriptors_;
   std::vector<Buffer<std::byte>> buffers_, expected_buffers_;
+  // A tensor with strides in the memory of the calls. buffers_ holds its elements in row-major order: of an input
+  // as before the first call, of an output as after gather().
+  struct Strided {
+    size_t tensor;
+    cases::StridedMemory memory;
+    Buffer<std::byte> buffer;
+  };
+  std::vector<Strided> strided_;
   std::optional<Buffer<std::byte>> workspace_;
-  cases::Arguments arguments_;
+  // What the oracle and the library receive.
+  cases::Arguments arguments_, passed_;
   std::optional<cases::Arguments> expected_;
   std::vector<std::function<void(const NpyFolder&)>> dumps_;
 };

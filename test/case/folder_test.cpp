@@ -69,6 +69,7 @@ void expect_same_tensors(const std::vector<Tensor>& a, const std::vector<Tensor>
     EXPECT_EQ(a[i].dtype, b[i].dtype);
     EXPECT_EQ(a[i].dims, b[i].dims);
     EXPECT_EQ(a[i].strides, b[i].strides);
+    EXPECT_EQ(a[i].onchip_dtype, b[i].onchip_dtype);
     expect_same_elements(a[i].elements, b[i].elements, a[i]);
     expect_same_elements(a[i].initial, b[i].initial, a[i]);
     expect_same_elements(a[i].result, b[i].result, a[i]);
@@ -83,6 +84,7 @@ void expect_same(const Case& a, const Case& b) {
   for (size_t i = 0; i < a.criteria.size(); ++i) {
     EXPECT_EQ(a.criteria[i].metric, b.criteria[i].metric);
     EXPECT_EQ(a.criteria[i].threshold, b.criteria[i].threshold);
+    EXPECT_EQ(a.criteria[i].imaginary_threshold, b.criteria[i].imaginary_threshold);
   }
   for (const Parameter& parameter : a.parameters.all) {
     SCOPED_TRACE(parameter.name);
@@ -146,12 +148,13 @@ TEST(CaseFolder, EveryOperatorBitForBit) {
     SCOPED_TRACE(op.name);
     Case made = self_contained(generated(op, op.dtypes.back()));
     made.parameters = parse_parameters(op, texts_of(made.parameters), {});
-    made.criteria = {{Metric::kDiff1, 0.1}, {Metric::kDiff3_2, 1e-300}};
+    made.criteria = {{Metric::kDiff1, 0.1, 0.25}, {Metric::kDiff3_2, 1e-300, 0}};
     made.algorithm = "device";
     made.tasks = 3;
     for (size_t i = 0; i < made.inputs.size(); ++i) {
       Tensor& input = made.inputs[i];
       input.elements = any_bits(input);
+      input.onchip_dtype = input.dtype;
       input.strides.assign(input.dims.size(), 1);
       for (size_t dim = input.dims.size() - 1; dim > 0; --dim) {
         input.strides[dim - 1] = input.strides[dim] * input.dims[dim];
@@ -383,8 +386,9 @@ TEST(CaseFolder, Refusals) {
        "has a structured type"},
       {"big-endian", xyz(header("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 8, 3), }") + elements),
        "holds big-endian elements, '>f4', expected '<f4'"},
-      {"complex", xyz(header("{'descr': '<c8', 'fortran_order': False, 'shape': (2, 8, 3), }") + elements),
-       "holds elements of type '<c8'"},
+      {"complex", xyz(header("{'descr': '<c16', 'fortran_order': False, 'shape': (2, 8, 3), }") + elements),
+       "holds elements of type '<c16'"},
+      {"on-chip type", json("\"layout\":\"ARRAY\"", "\"onchip_dtype\":\"f32\""), "onchip_dtype: found \"f32\""},
       {"huge array",
        xyz(header("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }") + elements),
        "the number of elements exceeds int64"},
@@ -481,6 +485,8 @@ TEST(CaseFolder, HeadersOfOtherWriters) {
       EXPECT_EQ(array.bytes.size(), 8U);
     }
   }
+  write_file(file, header("{'descr': '<V4', 'fortran_order': False, 'shape': (1,), }") + "1234");
+  EXPECT_EQ(read_npy(file).dtype, MLUOP_DTYPE_COMPLEX_HALF);
   write_file(file, header("{'descr': '<V2', 'fortran_order': True, 'shape': (), }") + "12");
   EXPECT_EQ(read_npy(file).dtype, MLUOP_DTYPE_BFLOAT16);
 }

@@ -104,6 +104,29 @@ TEST(CaseMetrics, IntegersAreExact) {
   EXPECT_TRUE(data.judge(Metric::kDiff1, 0.1, Verdict::kUpstream).passed);
 }
 
+// As the evaluator of MLU-OPS: both parts must pass.
+TEST(CaseMetrics, PartsOfComplexNumbersApart) {
+  const Floats data{{1, 10, 2, 20}, {1, 10, 2, 10}};
+  Results results = data.results();
+  results.dtype = MLUOP_DTYPE_COMPLEX_FLOAT;
+  results.count = 2;
+  const auto judge_with = [&](const Criterion& criterion) {
+    return judge(results, {criterion}, Verdict::kStrict).front();
+  };
+  EXPECT_EQ(judge_with({Metric::kDiff1, 0.4}).value, "0, 0.5");
+  EXPECT_FALSE(judge_with({Metric::kDiff1, 0.4}).passed);
+  EXPECT_TRUE(judge_with({Metric::kDiff1, 0, 0.5}).passed);
+  EXPECT_EQ(judge_with({Metric::kBits, 0}).value, "equal, differ");
+  for (const Dims& dims : {Dims{2}, Dims{2, 1, 1, 1, 1, 1, 1, 1}}) {
+    const ErrorReport report = errors_of(results, dims, {"signal"}, 1e-3, 5);
+    EXPECT_EQ(report.total, 4);
+    ASSERT_EQ(report.worst.size(), 1U);
+    EXPECT_EQ(report.worst[0].position.front(), 1);
+    EXPECT_EQ(report.worst[0].position.back(), 1);
+    EXPECT_EQ(report.worst[0].expected, 10);
+  }
+}
+
 TEST(CaseErrors, WorstElementsFirst) {
   Floats data{std::vector<float>(24, 1), std::vector<float>(24, 1)};
   data.found[5] = 1.5F;

@@ -54,6 +54,11 @@ TEST(CaseRead, Representations) {
       {"BOOL", "value_i: 1 value_i: 0", 1, 0},
       {"DOUBLE", "value_h: \"3ff0000000000000\" value_h: \"0\"", 0x3FF0000000000000, 0},
       {"BFLOAT16", "value_f: 1 value_f: 3.015625", 0x3F80, 0x4041},
+      {"COMPLEX_FLOAT", "value_f: [1, -2.5, 0, 0]", 0x3F800000, 0xC0200000},
+      {"COMPLEX_FLOAT", "value_i: [1065353216, -1, 0, 0]", 0x3F800000, 0xFFFFFFFF},
+      {"COMPLEX_FLOAT", "value_h: [\"3f800000\", \"7\", \"0\", \"0\"]", 0x3F800000, 7},
+      {"COMPLEX_HALF", "value_f: [1, 65520, 0, 0]", 0x3C00, 0x7C00},
+      {"COMPLEX_HALF", "value_h: [\"3c00\", \"7e01\", \"0\", \"0\"]", 0x3C00, 0x7E01},
   };
   for (const auto& [dtype, elements, first, second] : rows) {
     SCOPED_TRACE(dtype + ' ' + elements);
@@ -150,6 +155,17 @@ TEST(CaseRead, Messages) {
            {with_col("INT8", "value_i: 128 value_i: -129"),
             col + ".value_i: value 1 is -129, which is not a valid int8"},
            {with_col("INT32", "value_f: 0.5 value_f: 1"), col + ".value_f: value 0 is 0.5"},
+           {with_col("COMPLEX_FLOAT", "value_f: 1 value_f: 2"),
+            col + ".value_f: 2 values, expected 4 for shape [1, 2] of pairs"},
+           {with_col("COMPLEX_HALF", "value_h: [\"1\", \"10000\", \"0\", \"0\"]"),
+            col + ".value_h: value 1 is '10000', expected the hexadecimal digits of a half"},
+           {with_col("UNSET", ""), col + ".dtype: is not a data type of elements"},
+           {with_col("FLOAT", "") +
+                "test_param { error_func: DIFF1 error_threshold: 0 error_threshold_imag: [0, 0] }",
+            "1 error_func and 2 error_threshold_imag, expected at most as many"},
+           {with_col("FLOAT", "") +
+                "evaluation_criterion: DIFF1 evaluation_threshold: 0 evaluation_threshold_imag: -2",
+            "evaluation_threshold_imag[0]: threshold is -2"},
            {with_col("INT33", ""), "x.prototxt:2: dtype: Unknown enumeration value of \"DTYPE_INT33\""},
            {with_col("FLOAT", "", "dims: -1 dims: 2"),
             col + ".shape: shape is [-1, 2], expected no negative dimension"},
@@ -190,6 +206,58 @@ TEST(CaseRead, UnknownFieldsAndExtensionsAreSkipped) {
       parse(with_col("FLOAT", "onchip_dtype: DTYPE_UNSET future { a { b: [1, 2] } }") +
             "threshold_rate: [10, 10] runtime_env { dl_framework: \"x\" } [mluoptest.more] { a: 1 }");
   EXPECT_EQ(parsed.inputs.size(), 3U);
+  EXPECT_EQ(parsed.inputs[0].onchip_dtype, MLUOP_DTYPE_INVALID);
+}
+
+// Real and imaginary parts are drawn in turn.
+TEST(CaseRead, RandomComplexNumbers) {
+  const Random random{.seed = 5};
+  EXPECT_EQ(random_elements(random, MLUOP_DTYPE_COMPLEX_FLOAT, 8), random_elements(random, MLUOP_DTYPE_FLOAT, 16));
+  EXPECT_EQ(random_elements(random, MLUOP_DTYPE_COMPLEX_HALF, 8), random_elements(random, MLUOP_DTYPE_HALF, 16));
+}
+
+TEST(CaseRead, OnchipTypesAndThresholdsOfImaginaryParts) {
+  const Case parsed = parse(with_col("COMPLEX_FLOAT", "onchip_dtype: DTYPE_INT31") +
+                            "test_param { error_func: [DIFF1, DIFF2] error_threshold: [0.5, 0.25]"
+                            " error_threshold_imag: [1, 0.125] }");
+  EXPECT_EQ(parsed.inputs[0].onchip_dtype, MLUOP_DTYPE_INT31);
+  EXPECT_EQ(parsed.criteria[0].imaginary_threshold, 1);
+  EXPECT_EQ(parsed.criteria[1].imaginary_threshold, 0.125);
+  EXPECT_EQ(text_of(parse(text_of(parsed))), text_of(parsed));
+}
+
+// As in files of MLU-OPS: an absent message, a null input of an operator without inputs, an output without a
+// stated result, no threshold of the imaginary part.
+TEST(CaseRead, AbsentPartsOfUpstreamCases) {
+  const auto tensor = [](const std::string& list, const std::string& id) {
+    return list + " { id: \"" + id + "\" shape { dims: 2 } dtype: DTYPE_FLOAT random_data { seed: 1 } }\n";
+  };
+  const Case div =
+      parse("op_name: \"div\"\n" + tensor("input", "x") + tensor("input", "y") + tensor("output", "z"));
+  EXPECT_EQ(div.parameters.integer("prefer"), MLUOP_COMPUTATION_HIGH_PRECISION);
+  EXPECT_EQ(div.inputs[1].elements.source, Elements::Source::kRandom);
+  EXPECT_EQ(div.outputs[0].elements.source, Elements::Source::kNone);
+  const Case space =
+      parse("op_name: \"logspace\"\ninput { id: \"NULL\" dtype: DTYPE_FLOAT }\n" + tensor("output", "res") +
+            "logspace_param { start: 0 end: 1 steps: 2 base: 2 }\n"
+            "evaluation_criterion: DIFF1 evaluation_threshold: 0 evaluation_threshold_imag: -1");
+  EXPECT_TRUE(space.inputs.empty());
+  EXPECT_FALSE(space.criteria[0].imaginary_threshold.has_value());
+}
+
+// As MLU-OPS writes them: thresholds of an output, which test_param replaces.
+TEST(CaseRead, ThresholdsOfOutputs) {
+  std::string text = with_col("FLOAT", "");
+  text.insert(text.rfind('}'), "thresholds { evaluation_threshold: 0.5 } ");
+  text += "evaluation_criterion: DIFF1\n";
+  const Case parsed = parse(text);
+  ASSERT_EQ(parsed.criteria.size(), 1U);
+  EXPECT_EQ(parsed.criteria[0].threshold, 0.5);
+  const Case replaced = parse(text + "test_param { error_func: DIFF2 error_threshold: 0.25 }");
+  ASSERT_EQ(replaced.criteria.size(), 1U);
+  EXPECT_EQ(replaced.criteria[0].metric, Metric::kDiff2);
+  EXPECT_THAT(message_of(with_col("FLOAT", "") + "evaluation_criterion: DIFF1"),
+              HasSubstr("1 evaluation_criterion and 0 evaluation_threshold"));
 }
 
 TEST(CaseRead, BinaryAndTextAreTheSameCase) {
