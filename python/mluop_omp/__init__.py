@@ -1,7 +1,7 @@
 """The operators of 3-D perception networks on CPUs.
 
 The functions of this module take and return NumPy arrays, which must be contiguous; those on
-layouts of filters take tensors, too.
+layouts of filters, and `mutual_information_recursion`, take tensors, too.
 `mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv`,
 `mluop_omp.pcdet`, `mluop_omp.pointnet2`, `mluop_omp.pointops`, `mluop_omp.deformable_detr`,
 `mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion` to these libraries. An argument
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from mluop_omp import _operators
 from mluop_omp._install import install, no_cuda
+from mluop_omp._lattices import mutual_information_recursion
 from mluop_omp._library import MluOpError, Status
 from mluop_omp._operators import *
 from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
@@ -65,6 +66,7 @@ _NAMES = [
     "info",
     "install",
     "matching_layouts",
+    "mutual_information_recursion",
     "no_cuda",
     "record",
     "recording",

@@ -27,7 +27,10 @@ ROOMS = {
         *("pcdet", "pointnet2", "pointops", "spconv"),
     ),
     "golden": ("golden",),
-    "top": ("__init__", "__main__", "_case", "_install", "_self_test", "_status", "filters"),
+    "top": (
+        *("__init__", "__main__", "_case", "_install", "_lattices", "_self_test", "_status"),
+        "filters",
+    ),
 }
 # What passes the instruments on to users.
 USERS_OF_GOLDEN = {"__init__", "__main__", "filters"}

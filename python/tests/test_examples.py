@@ -224,9 +224,52 @@ def examples_of_two_sets():
     yield "chamfer_distance", ([[(1, 2)]], np.zeros((1, 0, 2))), outputs
 
 
+def examples_of_lattices():
+    x = [[(-0.5, -1, -1.5, -2), (-1, -0.5, -2, -1.5)]]
+    y = [[(-0.2, -0.4, -0.6), (-0.3, -0.5, -0.7), (-0.1, -0.2, -0.3)]]
+    rows = (0, -0.2, -0.6, -1.2), (-0.5, -0.28698475, -0.54874949, -1.11588408)
+    p = [[*rows, (-1.5, -0.41990105, -0.48422096, -0.63567424)]]
+    yield "mutual_information", (x, y), ([-0.63567424], p)
+    rows = (0.6519837, 0.28203706, 0.04880468, 0.01717456), (0.23123385, 0.52136208, 0.10936381)
+    grad = [[rows[0], (*rows[1], 0.13804027)]]
+    rows = (0.3480163, 0.06597924, 0.01717456), (0.42074985, 0.18142483, 0.1208657)
+    grads = grad, [[*rows, (0.23123385, 0.75259592, 0.86195973)]]
+    yield "mutual_information_backward", (x, y, p, [1]), grads
+    boundary = np.array([(1, 1, 2, 3)])
+    p = [[(0, 0, 0, 0), (0, 0, -0.5, -1.2), (0, -0.5, -0.54702239, -0.70139104)]]
+    yield "mutual_information", (x, y, boundary), ([-0.70139104], p)
+    # An empty boundary.
+    boundary = np.array([(2, 0, 1, 3)])
+    zeros = [np.zeros_like(each) for each in (x, y)]
+    yield "mutual_information", (x, y, boundary), ([0], np.zeros((1, 3, 4)))
+    yield "mutual_information_backward", (x, y, p, [1], boundary), zeros
+    # NaN propagates along s only.
+    nan = [[(-1, NAN)]], [[[-1], [-1]]], [[[-1, -1]]], [[[-1], [NAN]]]
+    yield "mutual_information", nan[:2], ([NAN], [[(0, -1), (-1, NAN)]])
+    yield "mutual_information", nan[2:], ([-2], [[(0, -1), (-1, -2)]])
+
+
+def examples_of_experts():
+    indices, locations, gates = ints(0, 1, 0), ints(1, 0, 1), [0.5, 2, 3]
+    samples, grad = [(1, 2), (3, 4), (5, 6)], [(1, 1), (2, 0), (0, 1), (9, 9)]
+    dispatch = [(0, 0), (15, 18), (6, 8), (0, 0)]
+    yield "moe_dispatch", (gates, indices, locations, samples, 2, 2), dispatch
+    yield "moe_dispatch_backward_gate", (indices, locations, samples, grad, 2, 2), [2, 4, 10]
+    grads = [(1, 0), (0, 2), (6, 0)]
+    yield "moe_dispatch_backward_data", (gates, indices, locations, grad, 2, 2), grads
+    # Experts and rows out of range.
+    indices, locations = ints(-1, 2, 0), ints(0, 0, 2)
+    zeros = np.zeros((4, 2))
+    yield "moe_dispatch", (gates, indices, locations, samples, 2, 2), zeros
+    yield "moe_dispatch_backward_gate", (indices, locations, samples, grad, 2, 2), [0, 0, 0]
+    yield "moe_dispatch_backward_data", (gates, indices, locations, grad, 2, 2), zeros[:3]
+
+
 def examples_of_points():
     far = [[(x, 0, 0) for x in (2e5, NAN, 1e5, 99999)]]
     yield from examples_of_two_sets()
+    yield from examples_of_lattices()
+    yield from examples_of_experts()
     neighbors = [[[99999**2, 1e10, 1e10]]], ints([[3, 0, 0]])
     yield "knn", (far, [[(0, 0, 0)]], 3), neighbors
     yield "knn", (np.zeros((1, 0, 3)), [[(0, 0, 0)]], 1), ([[[1e10]]], ints([[0]]))
@@ -363,6 +406,16 @@ REFUSED = [
     ("chamfer_distance", {"xyz2": columns(3)}, "xyz2"),
     ("chamfer_distance_backward", {"idx1": with_value((1, 8), 14)}, r"idx1\[1, 8\] is 14, exp"),
     ("chamfer_distance_backward", {"idx2": with_value((0, 3), -1)}, r"idx2\[0, 3\] is -1, expect"),
+    ("mutual_information", {"px": lambda px: px[..., 1:].copy()}, "the modified recursion of k2"),
+    ("mutual_information", {"boundary": with_value((1, 0), -1)}, r"boundary\[1\] is \[-1, .*, exp"),
+    ("mutual_information_backward", {"boundary": with_value((0, 3), 4)}, "at most 2 and 3"),
+    ("mutual_information", {"boundary": np.int32}, "boundary has data type INT32, expected INT64"),
+    ("moe_dispatch", {"capacity": 1}, "samples is 9, expected at most 3, num_experts . capacity"),
+    ("moe_dispatch", {"capacity": -1}, "capacity is -1, expected at least 0"),
+    ("moe_dispatch", {"gates": first(8)}, "indices dim 0 is 9, expected 8"),
+    ("moe_dispatch", {"locations": np.int64}, "locations has data type INT64, expected INT32"),
+    ("moe_dispatch_backward_gate", {"num_experts": 2}, "dispatch dim 0 is 12, expected 8"),
+    ("moe_dispatch_backward_data", {"num_experts": 2}, "dispatch dim 0 is 12, expected 8"),
     ("knn", {"k": 0}, "k is 0, expected 1 to 100"),
     # No machine has the memory for the results.
     ("knn", {"k": 2**31 - 1, "new_xyz": np.zeros((2, 4096, 3), "f")}, "k is 2147483647, expected"),

@@ -16,8 +16,10 @@ from mluop_omp._operators.chamfer import *
 from mluop_omp._operators.crops import *
 from mluop_omp._operators.deform_conv import *
 from mluop_omp._operators.deformable_rois import *
+from mluop_omp._operators.experts import *
 from mluop_omp._operators.grouping import *
 from mluop_omp._operators.interpolation import *
+from mluop_omp._operators.lattices import *
 from mluop_omp._operators.layouts import *
 from mluop_omp._operators.losses import *
 from mluop_omp._operators.masked_conv import *

@@ -33,6 +33,7 @@ _DTYPES = {
     "HALF": torch.float16,
     "BFLOAT16": torch.bfloat16,
     "FLOAT": torch.float32,
+    "COMPLEX_FLOAT": torch.complex64,
     "INT32": torch.int32,
 }
 # A handle reads these variables when it is created: it records elements in files of their own.
@@ -62,7 +63,7 @@ def write(folder: str, number: int, call: Call, findings: Findings) -> str:
             if not names.isdisjoint(findings.differences):
                 break
         else:
-            operators = os.listdir(recorded)
+            operators = [entry.name for entry in Path(recorded).glob("gen_case/*")]
             if operators and not paths:
                 raise OSError(f"{operators[0]} cannot be recorded in {folder}")
             raise ValueError(_reason(", ".join(findings.differences), sorted(operators)))
@@ -199,6 +200,7 @@ _FIELDS = re.compile(
     \ \ shape\ \{\n (?P<shape>(?:\ +\w+:\ \d+\n)+) \ \ \}\n
     \ \ layout:\ LAYOUT_(?P<layout>\w+)\n
     \ \ dtype:\ DTYPE_(?P<dtype>\w+)\n
+    (?:\ \ onchip_dtype:\ \w+\n)?
     (?:\ \ initial\ \{\n .*\n \ \ \}\n)?
     \ \ path:\ "(?P<file>.+)"\n""",
     re.MULTILINE | re.VERBOSE,
