@@ -1,7 +1,8 @@
 # Searches the dependencies of the build, and names the packages of missing ones:
 #
 #   mluop_find(hwy)                     find_package(), of one of the packages below
-#   mluop_require_found("The library")  ends the configuration if an mluop_find() since the last one failed
+#   mluop_find_header(kissfft FILE)     find_path(), of a package whose headers are enough: kissfft_INCLUDE_DIR
+#   mluop_require_found("The library")  ends the configuration if one of these failed since the last time
 #   mluop_enable_languages()            compilers of C and C++
 #   mluop_find_case()                   what mluop_case requires, as MLUOP_OMP_BUILD_CASE says
 
@@ -10,6 +11,7 @@ set(mluop_packages_CXX           "a C++ compiler" "g++" "gcc-c++" "cxx-compiler 
 set(mluop_packages_OpenMP        "OpenMP" "libomp-dev" "libomp-devel" "llvm-openmp")
 set(mluop_packages_spdlog        "spdlog" "libspdlog-dev" "spdlog-devel" "spdlog")
 set(mluop_packages_hwy           "Highway 1.0 or newer" "libhwy-dev" "highway-devel" "libhwy")
+set(mluop_packages_kissfft       "KissFFT" "libkissfft-dev" "kissfft-devel" "kissfft")
 set(mluop_packages_GTest         "GoogleTest" "libgtest-dev libgmock-dev" "gtest-devel gmock-devel" "gtest gmock")
 set(mluop_packages_benchmark     "Google Benchmark" "libbenchmark-dev" "google-benchmark-devel" "benchmark")
 set(mluop_packages_CLI11         "CLI11" "libcli11-dev" "cli11-devel" "cli11")
@@ -45,6 +47,13 @@ endfunction()
 macro(mluop_find package)
   find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)
+    list(APPEND mluop_missing ${package})
+  endif()
+endmacro()
+
+macro(mluop_find_header package file)
+  find_path(${package}_INCLUDE_DIR ${file})
+  if(NOT ${package}_INCLUDE_DIR)
     list(APPEND mluop_missing ${package})
   endif()
 endmacro()

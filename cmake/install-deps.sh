@@ -15,7 +15,7 @@ set -eu
 packages="
 cmake ninja-build ccache g++
 clang libomp-dev clang-format clang-tidy gcovr pkg-config python3 qemu-user shellcheck
-libspdlog-dev libhwy-dev
+libspdlog-dev libhwy-dev libkissfft-dev
 libgtest-dev libgmock-dev libbenchmark-dev libdnnl-dev
 "
 # What mluop_case requires.
@@ -51,7 +51,7 @@ aarch64 | wheels)
   ;;
 deb) packages="$packages debootstrap dpkg-dev file lintian" ;;
 python | python-tests)
-  packages="cmake ninja-build g++ libspdlog-dev libhwy-dev $case python3-venv python3-pip"
+  packages="cmake ninja-build g++ libspdlog-dev libhwy-dev libkissfft-dev $case python3-venv python3-pip"
   [ "$1" = python ] || packages="$packages doxygen"
   # Ubuntu has no package of Chromium: chromium-browser installs a snap.
   [ "$1" = python ] || [ "$ID" = ubuntu ] || packages="$packages chromium"

@@ -48,11 +48,13 @@ configure_file(cmake/mluop_omp.pc.in ${PROJECT_BINARY_DIR}/mluop_omp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mluop_omp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 if(MLUOP_OMP_INSTALL_MLUOPS_NAME)
-  if(NOT BUILD_SHARED_LIBS)
-    message(FATAL_ERROR "MLUOP_OMP_INSTALL_MLUOPS_NAME requires BUILD_SHARED_LIBS")
-  endif()
-  file(CREATE_LINK libmluop_omp.so ${PROJECT_BINARY_DIR}/libmluops.so SYMBOLIC)
-  install(FILES ${PROJECT_BINARY_DIR}/libmluops.so DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  install(TARGETS mluop_omp_mluops LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev)
+endif()
+if(MLUOP_OMP_INSTALL_CNRT)
+  install(TARGETS mluop_omp_cnrt
+    LIBRARY COMPONENT runtime
+    ARCHIVE COMPONENT dev
+    FILE_SET public_headers COMPONENT dev)
 endif()
 
 # Installs a command, which finds the installed library, and its man page, made of the help of the command and of its

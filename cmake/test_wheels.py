@@ -30,7 +30,7 @@ WORK = ROOT / "build" / "wheels"
 PROGRAM = ROOT / "python" / "tests" / "typed_program.py"
 CASE = ROOT / "test" / "cases" / "ball_query" / "by_hand.prototxt"
 LICENSES = {
-    *("LICENSE", "Apache-2.0.txt", "libhwy.txt", "libspdlog.txt", "libfmt.txt"),
+    *("LICENSE", "Apache-2.0.txt", "libhwy.txt", "libspdlog.txt", "libfmt.txt", "libkissfft.txt"),
     *("libprotobuf.txt", "libcli11.txt", "nlohmann-json3.txt"),
 }
 MANYLINUX = ("1", "2010", "2014", "_2_5", "_2_12", "_2_17", "_2_24", "_2_27", "_2_28")

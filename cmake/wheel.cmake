@@ -38,7 +38,7 @@ endfunction()
 set_property(TARGET mluop_omp PROPERTY VERSION)
 set_property(TARGET mluop_omp PROPERTY SOVERSION)
 target_compile_definitions(mluop_omp_objects PRIVATE FMT_HEADER_ONLY=1)
-mluop_add_to_wheel(mluop_omp libhwy libspdlog libfmt)
+mluop_add_to_wheel(mluop_omp libhwy libspdlog libfmt libkissfft)
 if(MLUOP_OMP_MANYLINUX)
   # Highway's license is Apache 2.0.
   install(FILES /usr/share/common-licenses/Apache-2.0 RENAME Apache-2.0.txt

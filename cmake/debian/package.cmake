@@ -2,6 +2,10 @@
 if(NOT BUILD_SHARED_LIBS OR NOT MLUOP_OMP_BUILD_CASE OR NOT MLUOP_OMP_BUILD_PERF)
   message(FATAL_ERROR "MLUOP_OMP_BUILD_DEB requires BUILD_SHARED_LIBS, MLUOP_OMP_BUILD_CASE and MLUOP_OMP_BUILD_PERF")
 endif()
+if(MLUOP_OMP_INSTALL_MLUOPS_NAME OR MLUOP_OMP_INSTALL_CNRT)
+  message(FATAL_ERROR "MLUOP_OMP_BUILD_DEB requires MLUOP_OMP_INSTALL_MLUOPS_NAME and MLUOP_OMP_INSTALL_CNRT OFF: the "
+    "names libmluops.so.1 and libcnrt.so belong to other software")
+endif()
 
 # DEBFULLNAME and DEBEMAIL name the maintainer, as for Debian's tools.
 set(mluop_deb_name "$ENV{DEBFULLNAME}")
@@ -84,6 +88,9 @@ string(REGEX REPLACE "^MIT License\n\nCopyright \\(c\\) ([^\n]*)\n\n" "" license
 set(owner "${CMAKE_MATCH_1}")
 string(REGEX REPLACE "\n\n" "\n.\n" license "${license}")
 string(REGEX REPLACE "\n(.)" "\n \\1" license " ${license}")
+# The library is compiled from headers of KissFFT.
+file(READ /usr/share/doc/libkissfft-dev/copyright kissfft)
+string(REGEX MATCH "License: BSD-3-clause\n Copyright.*" kissfft "${kissfft}")
 file(WRITE ${control}/copyright
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: mluop-omp
@@ -92,8 +99,14 @@ Files: *
 Copyright: ${owner}
 License: Expat
 
+Files: src/ops/fft/signal.h
+Copyright: 2003-2022, Mark Borgerding
+License: BSD-3-clause
+Comment: includes kissfft.hh of KissFFT
+
 License: Expat
-${license}")
+${license}
+${kissfft}")
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)
   install(FILES ${control}/changelog.gz ${control}/copyright

@@ -6,9 +6,9 @@ set(prefix ${WORK_DIR}/prefix)
 file(REMOVE_RECURSE ${WORK_DIR})
 run(ignored ${CMAKE_COMMAND} --install ${PROJECT_BUILD_DIR} --prefix ${prefix})
 
-file(GLOB_RECURSE second_names ${prefix}/*libmluops*)
-if(second_names)
-  message(FATAL_ERROR "installed without MLUOP_OMP_INSTALL_MLUOPS_NAME: ${second_names}")
+file(GLOB_RECURSE names_of_others ${prefix}/*libmluops* ${prefix}/*cnrt* ${prefix}/*cn_api*)
+if(names_of_others)
+  message(FATAL_ERROR "installed without MLUOP_OMP_INSTALL_MLUOPS_NAME and MLUOP_OMP_INSTALL_CNRT: ${names_of_others}")
 endif()
 
 # Sets `result` to the code block of the README in the given language. There must be exactly one.

@@ -3,16 +3,6 @@
 # names.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
-# Requires that a command fails, and that its output, with line breaks as spaces, matches the regex.
-function(expect_failure regex)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
-  string(REGEX REPLACE "[ \n]+" " " printed "${printed}")
-  if(status EQUAL 0 OR NOT printed MATCHES "${regex}")
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\nended with ${status}, expected a failure and '${regex}': ${printed}")
-  endif()
-endfunction()
-
 file(REMOVE_RECURSE ${WORK_DIR})
 set(configure ${CMAKE_COMMAND} -S ${PROJECT_DIR} -B ${WORK_DIR} -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}
   -DCMAKE_C_COMPILER=${C_COMPILER})

@@ -16,3 +16,13 @@ function(configure source binary)
       -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM} -DCMAKE_BUILD_TYPE=${BUILD_TYPE}
       -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} ${ARGN})
 endfunction()
+
+# Requires that a command fails, and that its output, with line breaks as spaces, matches the regex.
+function(expect_failure regex)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
+  string(REGEX REPLACE "[ \n]+" " " printed "${printed}")
+  if(status EQUAL 0 OR NOT printed MATCHES "${regex}")
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${status}, expected a failure and '${regex}': ${printed}")
+  endif()
+endfunction()
