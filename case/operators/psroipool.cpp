@@ -27,11 +27,11 @@ struct Bin {
 
 // Calls visit(bin, image, y, x, area) for the pixels of each bin [R, P, P].
 template <class Visit>
-void for_each_pixel(const Arguments& a, const Operand& images, const Visit& visit) {
+void for_each_pixel(const Arguments& a, const Operand& images, const Operand& rois, const Visit& visit) {
   const int64_t P = a.int32("pooled_height"), H = images.dim(1), W = images.dim(2);
-  with_element_type(a[1], [&]<class T>() {
-    for (int64_t bin = 0; bin < a[1].dim(0) * P * P; ++bin) {
-      const T* roi = a[1].as<T>() + bin / (P * P) * 5;
+  with_element_type(rois, [&]<class T>() {
+    for (int64_t bin = 0; bin < rois.dim(0) * P * P; ++bin) {
+      const T* roi = rois.as<T>() + bin / (P * P) * 5;
       const Bin rows(to_f32(roi[2]), to_f32(roi[4]), scale_of(a), bin / P % P, P, H),
           columns(to_f32(roi[1]), to_f32(roi[3]), scale_of(a), bin % P, P, W);
       const double area = static_cast<double>((rows.end - rows.begin) * (columns.end - columns.begin));
@@ -52,7 +52,7 @@ void expect_forward(Arguments& a) {
     a[3].as<int32_t>()[i] = static_cast<int32_t>(i % K * P * P + i / K % (P * P));
   }
   with_element_type(a[0], [&]<class T>() {
-    for_each_pixel(a, a[0], [&](int64_t bin, int64_t pixel, double area) {
+    for_each_pixel(a, a[0], a[1], [&](int64_t bin, int64_t pixel, double area) {
       for (int64_t k = 0; k < K; ++k) {
         sums[bin * K + k] += to_f32(a[0].as<T>()[pixel * C + a[3].as<int32_t>()[bin * K + k]]) / area;
       }
@@ -65,10 +65,10 @@ void expect_backward(Arguments& a) {
   if (a[3].count() == 0) return;
   const int64_t K = a[0].dim(3), C = a[3].dim(3);
   with_element_type(a[0], [&]<class T>() {
-    for_each_pixel(a, a[3], [&](int64_t bin, int64_t pixel, double area) {
+    for_each_pixel(a, a[3], a[2], [&](int64_t bin, int64_t pixel, double area) {
       for (int64_t i = bin * K; i < (bin + 1) * K; ++i) {
         const int64_t P = a[0].dim(1), channel = i % K * P * P + bin % (P * P);
-        sums[pixel * C + (a[2].count() == 0 ? channel : a[2].as<int32_t>()[i])] += to_f32(a[0].as<T>()[i]) / area;
+        sums[pixel * C + (a[1].count() == 0 ? channel : a[1].as<int32_t>()[i])] += to_f32(a[0].as<T>()[i]) / area;
       }
     });
   });
@@ -115,7 +115,7 @@ Case make_backward(const Recipe& r) {
     channels[i] = static_cast<int32_t>(at % K * groups + at / K % groups);
   }
   c.inputs = {with_uniform(make_tensor("top_grad", r.dtype, shapes.bins, MLUOP_LAYOUT_NHWC), r.seed),
-              make_rois(r, kScale), with_values(mapping, channels)};
+              with_values(mapping, channels), make_rois(r, kScale)};
   c.outputs = {make_tensor("bottom_grad", r.dtype, shapes.images, MLUOP_LAYOUT_NHWC)};
   return c;
 }
@@ -172,14 +172,14 @@ Operator forward() {
 Operator backward() {
   Operator op = described("backward", "mluOpPsRoiPoolBackward");
   op.tensors = {{"top_grad", Role::kInput, kBins},
-                kRois,
                 {"mapping_channel", Role::kInput, kBins},
+                kRois,
                 {"bottom_grad", Role::kOutput, kImages, {}, {0, 1, 2}}};
   op.run = [](const Arguments& a) {
     return call(mluOpPsRoiPoolBackward, a.handle, a.int32("pooled_height"), a.int32("pooled_width"), scale_of(a),
-                a.int32("output_dim"), a[0], a[1], a[2], a[3]);
+                a.int32("output_dim"), a[0], a[2], a[1], a[3]);
   };
-  op.tensors[2].is_optional = true;
+  op.tensors[1].is_optional = true;
   op.expect = expect_backward;
   op.terms = [](const Arguments& a) { return 8 + a[0].count(); };
   op.work = [](const Arguments& a) { return each_once(a, 3, 4 * a[0].count()); };
