@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <string>
 
 #include "core/checks.h"
@@ -29,7 +28,7 @@ const char* MLUOP_WIN_API mluOpGetGenCaseDirectory(char* buffer, size_t bufferSi
     mluop::require(buffer == nullptr || bufferSize > path.size(), MLUOP_STATUS_BAD_PARAM, "bufferSize is ",
                    bufferSize, ", expected at least ", path.size() + 1);
     if (result == nullptr) result = static_cast<char*>(std::malloc(path.size() + 1));
-    if (result == nullptr) throw std::bad_alloc();
+    mluop::require(result != nullptr, MLUOP_STATUS_ALLOC_FAILED, "out of memory");
     std::copy_n(path.c_str(), path.size() + 1, result);
     length = path.size();
   });

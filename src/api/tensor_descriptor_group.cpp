@@ -67,6 +67,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpDestroyGroupTensorDescriptors(mluOpTensorDescri
                                                                const int desc_num) {
   return run_guarded("mluOpDestroyGroupTensorDescriptors", [&] {
     mluop::check_created(group_desc, desc_num);
-    for (int i = 0; i < desc_num; ++i) delete *group_desc[i];
+    for (int i = 0; i < desc_num; ++i) {
+      delete *group_desc[i];
+    }
   });
 }

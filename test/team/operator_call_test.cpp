@@ -293,6 +293,15 @@ TEST_F(TeamOperatorCall, InPlace) {
       });
     }
   }
+  // An array without descriptor is not a tensor.
+  int64_t counts[3] = {};
+  const auto integers = tensor({3}, MLUOP_DTYPE_INT64);
+  expect("out overlaps counts, expected disjoint memory", [&](Call& call) {
+    call.host_array("counts", counts, 3);
+    call.output("out", &integers, counts, MLUOP_DTYPE_INT64, kArray, {3});
+    call.allow_in_place(InPlace::kSameData);
+    call.check_tensors();
+  });
   // Two outputs are never the same.
   expect("out overlaps out 2, expected disjoint memory", [&](Call& call) {
     call.output("out", &floats, memory, kFloat, kArray, {2, 3});

@@ -253,6 +253,9 @@ TEST_F(OpsFft, InPlace) {
   const Descriptor alone = with_onchip(Descriptor(kComplex, {3}), kFloat);
   Transform complex(handle, alone, alone, {3});
   EXPECT_EQ(complex.run(handle, x.data(), x.data()), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const Descriptor batch = with_onchip(Descriptor(kComplex, {1, 3}), kFloat);
+  Transform of_one(handle, batch, batch, {3});
+  EXPECT_EQ(of_one.run(handle, x.data(), x.data()), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
 // Threads with handles of their own share a plan.
