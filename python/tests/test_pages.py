@@ -45,6 +45,8 @@ NOT_RUN = {
         *("cmake --workflow --preset test", "include/ ", "sh cmake/install-deps.sh python-tests"),
         "MMCV_WITH_OPS=0 build/venv/bin/pip install",
     ],
+    # ... test/package does.
+    "docs/mlu-ops.md": ["sh cmake/install-deps.sh\n", "g++ -std=c++11"],
     # ... they require files of the reader, and a cluster.
     "docs/cases.md": ["mluop_case run test/cases", "# A SLURM job"],
     # ... test/package, cmake/debian/check.sh and a build in another root do.
