@@ -240,7 +240,7 @@ def examples_of_lattices():
     yield "mutual_information", (x, y, boundary), ([-0.70139104], p)
     # An empty boundary.
     boundary = np.array([(2, 0, 1, 3)])
-    zeros = [np.zeros_like(each) for each in (x, y)]
+    zeros = np.zeros_like(x), np.zeros_like(y)
     yield "mutual_information", (x, y, boundary), ([0], np.zeros((1, 3, 4)))
     yield "mutual_information_backward", (x, y, p, [1], boundary), zeros
     # NaN propagates along s only.

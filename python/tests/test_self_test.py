@@ -20,7 +20,7 @@ def test_the_elements_of_results_differ(operator):
         outputs = _self_test.outputs_of(definition, *_self_test.arguments(operator, **variant))
         for output in outputs[:1] if variant else outputs:
             assert output.size == 0 or (output != output.flat[0]).any()
-        assert outputs[0].size
+        assert any(output.size for output in outputs)
 
 
 def test_the_report():

@@ -49,6 +49,8 @@ class Derivative:
             self.keep = lambda inputs, outputs: ((), inputs[:tensors], inputs[tensors:])
 
     def save(self, ctx: Any, inputs: tuple, outputs: Any) -> None:
+        if isinstance(outputs, tuple):
+            ctx.mark_non_differentiable(*outputs[self.outputs :])
         before, tensors, after = self.keep(inputs, outputs)
         ctx.kept = before, after
         if tensors:

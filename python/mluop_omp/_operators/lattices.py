@@ -35,8 +35,28 @@ def _log_add(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x >= y, x + softplus(y - x), y + softplus(x - y))
 
 
-def _recursion(px: Tensor, py: Tensor, boundary: Tensor | None) -> Tensor:
-    """Returns ans, by operators of PyTorch."""
+def _cells(px: Tensor, py: Tensor, begin: Tensor) -> Tensor:
+    """Returns p [B, S + 1, T + 1] of the paths that begin at a cell, by operators of PyTorch.
+
+    begin: 0 at the first cell of each lattice, _NOTHING elsewhere.
+    """
+    (B, S, _), T = px.shape, py.shape[2]
+    x, y = (_by_diagonals(each, S + 1).unbind() for each in (px, py))
+    begins = _by_diagonals(begin, S + 1).unbind()
+    row, rows = begins[0], [begins[0]]
+    for d in range(1, S + T + 1):
+        along_s = torch.nn.functional.pad((row + x[d - 1])[:, :-1], (1, 0), value=_NOTHING)
+        row = _log_add(_log_add(along_s, row + y[d - 1]), begins[d])
+        rows.append(row)
+    # From [B, S + 1, D] back to cells.
+    skewed = torch.nn.functional.pad(torch.stack(rows, 2).flatten(1), (0, S + 1))
+    return skewed.reshape(B, S + 1, S + T + 2)[..., : T + 1]
+
+
+def _gradients(
+    px: Tensor, py: Tensor, p: Tensor, grad: Tensor, boundary: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Returns the result of mutual_information_backward, by operators of PyTorch."""
     (B, S, _), T = px.shape, py.shape[2]
     if boundary is None:
         boundary = torch.tensor((0, 0, S, T)).expand(B, 4)
@@ -44,28 +64,19 @@ def _recursion(px: Tensor, py: Tensor, boundary: Tensor | None) -> Tensor:
     s = torch.arange(S + 1).view(1, -1, 1)
     t = torch.arange(T + 1)
     inside = (s0 <= s) & (s <= s1) & (t0 <= t) & (t <= t1)
-    steps = [
-        torch.where(inside[:, :S] & inside[:, 1:], px, _NOTHING),
-        torch.where(inside[..., :T] & inside[..., 1:], py, _NOTHING),
-    ]
-    is_begin = inside & (s == s0) & (t == t0)
-    begin = torch.where(is_begin, torch.zeros_like(is_begin, dtype=px.dtype), _NOTHING)
-    x, y = (_by_diagonals(each.clamp(min=_NOTHING), S + 1).unbind() for each in steps)
-    begins = _by_diagonals(begin, S + 1).unbind()
-    row, rows = begins[0], [begins[0]]
-    for d in range(1, S + T + 1):
-        along_s = torch.nn.functional.pad((row + x[d - 1])[:, :-1], (1, 0), value=_NOTHING)
-        row = _log_add(_log_add(along_s, row + y[d - 1]), begins[d])
-        rows.append(row)
-    is_end = _by_diagonals(torch.where(inside & (s == s1) & (t == t1), 1.0, 0.0), S + 1) > 0
-    return torch.where(is_end, torch.stack(rows), 0).sum((0, 2))
-
-
-def _gradients(
-    px: Tensor, py: Tensor, p: Tensor, grad: Tensor, boundary: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """Returns the result of mutual_information_backward, by operators of PyTorch."""
-    return torch.func.vjp(lambda x, y: _recursion(x, y, boundary), px, py)[1](grad)
+    x = torch.where(inside[:, :S] & inside[:, 1:], px, _NOTHING).clamp(min=_NOTHING)
+    y = torch.where(inside[..., :T] & inside[..., 1:], py, _NOTHING).clamp(min=_NOTHING)
+    zero = px.new_zeros(())
+    first = torch.where(inside & (s == s0) & (t == t0), zero, _NOTHING)
+    last = torch.where(inside & (s == s1) & (t == t1), zero, _NOTHING)
+    # The logarithms of the sums over the paths to each cell, and from each cell.
+    to_cell = _cells(x, y, first)
+    from_cell = _cells(x.flip(1, 2), y.flip(1, 2), last.flip(1, 2)).flip(1, 2)
+    ans = torch.where(last == 0, to_cell, zero).sum((1, 2), keepdim=True)
+    scale = torch.where(ans > _NOTHING / 2, grad.view(B, 1, 1), zero)
+    along_s = to_cell[:, :S] + x + from_cell[:, 1:] - ans
+    along_t = to_cell[..., :T] + y + from_cell[..., 1:] - ans
+    return scale * along_s.exp(), scale * along_t.exp()
 
 
 def _backward_of(

@@ -69,12 +69,6 @@ class _Pixels:
         return output
 
 
-class _RoiAlign(Linear):
-    def save(self, ctx: Any, inputs: tuple, outputs: tuple) -> None:
-        ctx.mark_non_differentiable(*outputs[1:])
-        super().save(ctx, inputs, outputs)
-
-
 def _keep(inputs: tuple, outputs: tuple) -> Kept:
     input, rois, _, *numbers = inputs
     (B, _, *size), (output, *argmax) = input.shape, outputs
@@ -112,7 +106,7 @@ def _pool_as(
 
 @operator(
     definitions,
-    derivative=_RoiAlign(
+    derivative=Linear(
         input=lambda grad, _, *kept: ops.roi_align_backward(grad, *kept),
         keep=_keep,
         tangent=_pool_as,

@@ -327,12 +327,6 @@ def rotated_feature_align_backward(
     return _align(arrays, _features_backward, name, grad_output, boxes, spatial_scale, points)
 
 
-class _BorderAlign(Linear):
-    def save(self, ctx: Any, inputs: tuple, outputs: tuple) -> None:
-        ctx.mark_non_differentiable(outputs[1])
-        super().save(ctx, inputs, outputs)
-
-
 def _keep(inputs: tuple, outputs: tuple) -> Kept:
     input, boxes, pool_size = inputs
     return (outputs[0].shape,), (boxes, outputs[1]), (input.shape[2:], pool_size)
@@ -376,7 +370,7 @@ def _sample_as(
 
 @operator(
     definitions,
-    derivative=_BorderAlign(
+    derivative=Linear(
         input=lambda grad, _, *kept: ops.border_align_backward(grad, *kept),
         keep=_keep,
         tangent=_sample_as,

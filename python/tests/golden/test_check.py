@@ -552,7 +552,7 @@ def test_a_recording_has_the_calls_of_its_thread(tmp_path):
         assert not list(tmp_path.iterdir())
         call(*arguments)
     call(*arguments)
-    assert len(list(tmp_path.glob("*/*.prototxt"))) == 1
+    assert len(list(tmp_path.glob("gen_case/*/*.prototxt"))) == 1
 
 
 def test_the_default_device_is_not_that_of_the_check(device):
