@@ -12,7 +12,8 @@ namespace {
 double clamped_log(double x) { return std::log(x < FLT_MIN ? double{FLT_MIN} : x); }
 
 double element(const FocalLossSigmoidProblem& problem, double x, bool is_target) {
-  const auto p = static_cast<float>(1 / (1 + std::exp(-x)));
+  const auto sigmoid = static_cast<float>(1 / (1 + std::exp(-x)));
+  const float p = sigmoid < FLT_MIN ? 0 : sigmoid;  // NaN remains NaN
   const double q = 1 - p, alpha = problem.alpha, gamma = problem.gamma;
   if (std::isnan(x)) return x;
   if (problem.is_derivative) {
