@@ -1,13 +1,13 @@
 #include "compare/elements.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "core/dtype.h"
 #include "core/element.h"
+#include "core/round_to_odd.h"
 
 namespace mluop::compare {
 namespace {
@@ -52,15 +52,6 @@ uint64_t bits_of(T element) {
   uint64_t bits = 0;
   std::memcpy(&bits, &element, sizeof(T));
   return bits;
-}
-
-// Rounds to odd: an inexact result has its last bit set. Rounding the result again, to a less precise type, gives
-// the same value as rounding `number` directly.
-float round_to_odd(double number) {
-  const auto nearest = static_cast<float>(number);
-  if (number == nearest || std::isnan(number) || (std::bit_cast<uint32_t>(nearest) & 1) != 0) return nearest;
-  const auto infinity = std::numeric_limits<float>::infinity();
-  return std::nextafter(nearest, number > static_cast<double>(nearest) ? infinity : -infinity);
 }
 
 template <Element16 T>

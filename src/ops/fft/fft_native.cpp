@@ -3,7 +3,6 @@
 // the workspace.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "core/dtype.h"
 #include "core/element.h"
 #include "core/fixed_list.h"
+#include "core/round_to_odd.h"
 #include "core/sizes.h"
 #include "ops/fft/fft.h"
 #include "team/launch.h"
@@ -26,21 +26,9 @@ constexpr int64_t kMaxBlock = 8;
 // Bytes between the passes over a group of items: they stay in the L2 or in the LLC.
 constexpr int64_t kGroupBytes = int64_t{8} << 20;
 
-// An inexact float is replaced by its odd neighbour on the side of the double: rounded again, to half, it becomes
-// the half nearest to the double.
-Half round_to_half(double value) {
-  const auto nearest = static_cast<float>(value);
-  auto bits = std::bit_cast<uint32_t>(nearest);
-  if (std::isfinite(nearest) && double{nearest} != value && bits % 2 == 0) {
-    const bool is_above = std::abs(double{nearest}) > std::abs(value);
-    bits = is_above ? bits - 1 : bits + 1;
-  }
-  return f32_to_f16(std::bit_cast<float>(bits));
-}
-
 void store_number(double value, double* to) { *to = value; }
 void store_number(double value, float* to) { *to = static_cast<float>(value); }
-void store_number(double value, Half* to) { *to = round_to_half(value); }
+void store_number(double value, Half* to) { *to = f32_to_f16(round_to_odd(value)); }
 
 double load_number(double value) { return value; }
 template <class T>
