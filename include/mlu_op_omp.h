@@ -2033,6 +2033,305 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSyncBnBackwardData(
     const mluOpTensorDescriptor_t norm_desc, const void* norm, const mluOpTensorDescriptor_t std_desc,
     const void* std, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
+/* Unique rows: the distinct rows of a list of integer rows, such as the sites of points (MinkowskiEngine,
+ * torchsparse).
+ *
+ *   The first occurrences of the distinct rows are taken in the order of their indices, or, with ascending, in
+ *   ascending lexicographic order of the rows.
+ *   first[0 .. num[0] - 1] = the index of the first occurrence of each distinct row, in this order
+ *   inverse[n]             = the position in first of the row that equals row n
+ *   num[0]                 = the number of distinct rows
+ *
+ * | tensor  | shape  | dtype | layout |
+ * |---------|--------|-------|--------|
+ * | rows    | [N, C] | INT32 | any    |
+ * | first   | [N]    | INT32 | any    |
+ * | inverse | [N]    | INT32 | any    |
+ * | num     | [1]    | INT32 | any    |
+ *
+ * Units: rows of 1 to 8 columns, with any values.
+ * Outputs: the call writes every element; the caller need not initialize them. Elements of first from num[0] on
+ *   are -1. With N = 0, num is 0: all data except num, and the workspace, may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 36 bytes a row.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      C is not from 1 to 8; workspace_size is less than the query returns, or workspace is null
+ *                  although the size is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: rows are numbered by int32
+ *
+ * Definition: numpy.unique with axis 0, return_index and return_inverse; sparse_quantize and the coordinates of
+ * SparseTensor of MinkowskiEngine. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpUniqueRows(mluOpHandle_t handle, const bool ascending,
+                                               const mluOpTensorDescriptor_t rows_desc, const void* rows,
+                                               void* workspace, size_t workspace_size,
+                                               const mluOpTensorDescriptor_t first_desc, void* first,
+                                               const mluOpTensorDescriptor_t inverse_desc, void* inverse,
+                                               const mluOpTensorDescriptor_t num_desc, void* num);
+
+/* Writes the bytes of workspace that mluOpOmpUniqueRows needs for rows_desc [N, C]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null, C is not from 1 to 8, or rows_desc is not as the operator requires;
+ * NOT_SUPPORTED if N is 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetUniqueRowsWorkspaceSize(mluOpHandle_t handle,
+                                                               const mluOpTensorDescriptor_t rows_desc,
+                                                               size_t* workspace_size);
+
+/* Union of rows: the distinct rows of two lists of integer rows, such as the sites of the sum of two sparse
+ * tensors (MinkowskiEngine).
+ *
+ *   rows[0 .. num[0] - 1] = the distinct rows of a in the order of their first occurrences, then the distinct rows
+ *                           of b that a lacks, in the order of their first occurrences
+ *   index_a[n]            = the index in rows of row n of a
+ *   index_b[m]            = the index in rows of row m of b
+ *   num[0]                = the number of distinct rows
+ *
+ * | tensor  | shape      | dtype | layout |
+ * |---------|------------|-------|--------|
+ * | a       | [N, C]     | INT32 | any    |
+ * | b       | [M, C]     | INT32 | any    |
+ * | rows    | [N + M, C] | INT32 | any    |
+ * | index_a | [N]        | INT32 | any    |
+ * | index_b | [M]        | INT32 | any    |
+ * | num     | [1]        | INT32 | any    |
+ *
+ * Units: rows of 1 to 8 columns, with any values.
+ * Outputs: the call writes every element; the caller need not initialize them. Elements of rows after the distinct
+ *   rows are 0. With N = M = 0, num is 0: all data except num, and the workspace, may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 44 bytes for each row of a and b.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      C is not from 1 to 8; workspace_size is less than the query returns, or workspace is null
+ *                  although the size is not 0
+ *   NOT_SUPPORTED  N + M is 2^31 or more: rows are numbered by int32
+ *
+ * Definition: MinkowskiUnion and the sum of sparse tensors of MinkowskiEngine. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpUnionRows(mluOpHandle_t handle, const mluOpTensorDescriptor_t a_desc,
+                                              const void* a, const mluOpTensorDescriptor_t b_desc, const void* b,
+                                              void* workspace, size_t workspace_size,
+                                              const mluOpTensorDescriptor_t rows_desc, void* rows,
+                                              const mluOpTensorDescriptor_t index_a_desc, void* index_a,
+                                              const mluOpTensorDescriptor_t index_b_desc, void* index_b,
+                                              const mluOpTensorDescriptor_t num_desc, void* num);
+
+/* Writes the bytes of workspace that mluOpOmpUnionRows needs for a_desc [N, C] and b_desc [M, C]; 0 if both are
+ * empty.
+ * Returns BAD_PARAM if an argument is null, C is not from 1 to 8, or a descriptor is not as the operator requires;
+ * NOT_SUPPORTED if N + M is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetUnionRowsWorkspaceSize(mluOpHandle_t handle,
+                                                              const mluOpTensorDescriptor_t a_desc,
+                                                              const mluOpTensorDescriptor_t b_desc,
+                                                              size_t* workspace_size);
+
+/* Site pairs: the index pairs of a sparse convolution from given input sites to given output sites
+ * (MinkowskiEngine, torchsparse).
+ *
+ *   (i, o) is a pair of offset k if inputs[i] = outputs[o] + (0, offsets[k]), in sums of 64 bits; if several
+ *   inputs are equal, i is the first of them.
+ *   indice_pairs[k,0,p] = the input i of pair p of offset k
+ *   indice_pairs[k,1,p] = its output o
+ *   indice_num[k]       = the number of pairs of offset k
+ *   The pairs of an offset are in ascending order of o.
+ *
+ * | tensor       | shape      | dtype | layout |
+ * |--------------|------------|-------|--------|
+ * | inputs       | [N, 1 + D] | INT32 | any    |
+ * | outputs      | [M, 1 + D] | INT32 | any    |
+ * | offsets      | [K, D]     | INT32 | any    |
+ * | indice_pairs | [K, 2, N]  | INT32 | any    |
+ * | indice_num   | [K]        | INT32 | any    |
+ *
+ * Units: a row of inputs or outputs is a batch and D coordinates, D from 1 to 7; all may be negative. Sites and
+ *   offsets may repeat, and may be in any order.
+ * Outputs: the call writes every element; the caller need not initialize them. Elements of indice_pairs from
+ *   indice_num[k] on are -1. With K = 0 nothing is written; with N = 0 or M = 0 there are no pairs: all data of
+ *   inputs, outputs and offsets, and the workspace, may then be null. As the indice_pairs of
+ *   mluOpIndiceConvolutionForward, with features_in of N rows.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm: sorts each list of sites that is not in ascending
+ *   order, then merges the two lists for each offset: O(K (N + M)).
+ * Memory: a workspace, at any address, of the size that the query returns: about 40 bytes an input and 28 bytes an
+ *   output, and 4 MiB, or 4 bytes for each output and each of 6 offsets.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      D is not from 1 to 7; an offset has more than N pairs, which repeated outputs can give;
+ *                  workspace_size is less than the query returns, or workspace is null although the size is not 0
+ *   NOT_SUPPORTED  N or M is 2^31 or more: sites are numbered by int32
+ *
+ * Definition: kernel maps of MinkowskiEngine, arXiv:1904.08755, and of torchsparse, arXiv:2204.10319. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSitePairs(mluOpHandle_t handle, const mluOpTensorDescriptor_t inputs_desc,
+                                              const void* inputs, const mluOpTensorDescriptor_t outputs_desc,
+                                              const void* outputs, const mluOpTensorDescriptor_t offsets_desc,
+                                              const void* offsets, void* workspace, size_t workspace_size,
+                                              const mluOpTensorDescriptor_t indice_pairs_desc, void* indice_pairs,
+                                              const mluOpTensorDescriptor_t indice_num_desc, void* indice_num);
+
+/* Writes the bytes of workspace that mluOpOmpSitePairs needs for inputs_desc [N, 1 + D], outputs_desc [M, 1 + D]
+ * and offsets_desc [K, D]; 0 if one of them is empty.
+ * Returns BAD_PARAM if an argument is null, D is not from 1 to 7, or a descriptor is not as the operator requires;
+ * NOT_SUPPORTED if N or M is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSitePairsWorkspaceSize(mluOpHandle_t handle,
+                                                              const mluOpTensorDescriptor_t inputs_desc,
+                                                              const mluOpTensorDescriptor_t outputs_desc,
+                                                              const mluOpTensorDescriptor_t offsets_desc,
+                                                              size_t* workspace_size);
+
+/* Reached sites of a sparse convolution (MinkowskiEngine, torchsparse): the sites to which offsets lead.
+ *
+ *   reached = the distinct sites (b, x + offsets[k]) of all sites (b, x) and all k whose every coordinate d is a
+ *             multiple of multiples[d], in ascending lexicographic order: by b, then by the coordinates
+ *   num[0]  = the number of reached sites
+ *
+ * | tensor    | shape        | dtype | layout |
+ * |-----------|--------------|-------|--------|
+ * | sites     | [N, 1 + D]   | INT32 | any    |
+ * | offsets   | [K, D]       | INT32 | any    |
+ * | multiples | [D]          | INT32 | any    |
+ * | reached   | [N K, 1 + D] | INT32 | any    |
+ * | num       | [1]          | INT32 | any    |
+ *
+ * Units: a row of sites or reached is a batch and D coordinates, D from 1 to 7; all may be negative. Sites and
+ *   offsets may repeat.
+ * Outputs: the call writes every element; the caller need not initialize them. Rows of reached from num[0] on are
+ *   0. With N = 0 or K = 0, num is 0 and reached is empty: all data except num, and the workspace, may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 24 bytes for each of the N K
+ *   sums.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      D is not from 1 to 7; an element of multiples is less than 1; a sum of a coordinate and an
+ *                  offset exceeds int32, whether or not the site would be reached; workspace_size is less than
+ *                  the query returns, or workspace is null although the size is not 0
+ *   NOT_SUPPORTED  N K is 2^31 or more
+ *
+ * Definition: generative convolutions and expand_coordinates of MinkowskiEngine; the strided convolutions of
+ * torchsparse 1.4. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpReachedSites(mluOpHandle_t handle, const mluOpTensorDescriptor_t sites_desc,
+                                                 const void* sites, const mluOpTensorDescriptor_t offsets_desc,
+                                                 const void* offsets, const mluOpTensorDescriptor_t multiples_desc,
+                                                 const void* multiples, void* workspace, size_t workspace_size,
+                                                 const mluOpTensorDescriptor_t reached_desc, void* reached,
+                                                 const mluOpTensorDescriptor_t num_desc, void* num);
+
+/* Writes the bytes of workspace that mluOpOmpReachedSites needs for sites_desc [N, 1 + D], offsets_desc [K, D] and
+ * multiples_desc [D]; 0 if N or K is 0.
+ * Returns BAD_PARAM if an argument is null, D is not from 1 to 7, or a descriptor is not as the operator requires;
+ * NOT_SUPPORTED if N K is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetReachedSitesWorkspaceSize(mluOpHandle_t handle,
+                                                                 const mluOpTensorDescriptor_t sites_desc,
+                                                                 const mluOpTensorDescriptor_t offsets_desc,
+                                                                 const mluOpTensorDescriptor_t multiples_desc,
+                                                                 size_t* workspace_size);
+
+/* Floor sites of a strided sparse convolution or pooling (MinkowskiEngine, torchsparse): each coordinate is
+ * floored to a multiple.
+ *
+ *   f(n)       = (b, floor(x[d] / multiples[d]) multiples[d]) for the site n, (b, x)
+ *   floors     = the distinct f(n) in ascending lexicographic order: by b, then by the coordinates
+ *   inverse[n] = the row of f(n) in floors
+ *   num[0]     = the number of distinct f(n)
+ *
+ * | tensor    | shape      | dtype | layout |
+ * |-----------|------------|-------|--------|
+ * | sites     | [N, 1 + D] | INT32 | any    |
+ * | multiples | [D]        | INT32 | any    |
+ * | floors    | [N, 1 + D] | INT32 | any    |
+ * | inverse   | [N]        | INT32 | any    |
+ * | num       | [1]        | INT32 | any    |
+ *
+ * Units: as mluOpOmpReachedSites. floor() rounds to minus infinity: the floor of -1 to a multiple of 2 is -2.
+ * Outputs: the call writes every element; the caller need not initialize them. Rows of floors from num[0] on are
+ *   0. With N = 0, num is 0, and floors and inverse are empty: all data except num, and the workspace, may be
+ *   null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 40 + 4 (1 + D) bytes a site.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      D is not from 1 to 7; an element of multiples is less than 1; a floor is below the range of
+ *                  int32; workspace_size is less than the query returns, or workspace is null although the size
+ *                  is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: rows are numbered by int32
+ *
+ * Definition: strided convolutions and pools of MinkowskiEngine, which computes the floor in fp32: from 2^24 on
+ * its results differ. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpFloorSites(mluOpHandle_t handle, const mluOpTensorDescriptor_t sites_desc,
+                                               const void* sites, const mluOpTensorDescriptor_t multiples_desc,
+                                               const void* multiples, void* workspace, size_t workspace_size,
+                                               const mluOpTensorDescriptor_t floors_desc, void* floors,
+                                               const mluOpTensorDescriptor_t inverse_desc, void* inverse,
+                                               const mluOpTensorDescriptor_t num_desc, void* num);
+
+/* Writes the bytes of workspace that mluOpOmpFloorSites needs for sites_desc [N, 1 + D] and multiples_desc [D]; 0
+ * if N is 0.
+ * Returns BAD_PARAM if an argument is null, D is not from 1 to 7, or a descriptor is not as the operator requires;
+ * NOT_SUPPORTED if N is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetFloorSitesWorkspaceSize(mluOpHandle_t handle,
+                                                               const mluOpTensorDescriptor_t sites_desc,
+                                                               const mluOpTensorDescriptor_t multiples_desc,
+                                                               size_t* workspace_size);
+
+/* Corners of the cells of points among the sites of a sparse tensor (MinkowskiEngine, torchsparse), and their
+ * weights in linear interpolation.
+ *
+ *   point n    = (b, p), site = (b', x); cells have the sizes strides[d] and start at their multiples
+ *   c(n,j)[d]  = floor(p[d] / strides[d]) strides[d], plus strides[d] if bit D - 1 - d of j is set, 0 <= j < 2^D:
+ *                with D = 3, j = 4 dx + 2 dy + dz
+ *   corners[n,j] = the first row of sites that equals (round(b), c(n,j)); -1 if there is none
+ *   weights[n,j] = the product over d of 1 - |p[d] - c(n,j)[d]| / strides[d], whether or not the site exists
+ *
+ * | tensor  | shape      | dtype | layout |
+ * |---------|------------|-------|--------|
+ * | points  | [N, 1 + D] | FLOAT | any    |
+ * | sites   | [M, 1 + D] | INT32 | any    |
+ * | strides | [D]        | INT32 | any    |
+ * | corners | [N, 2^D]   | INT32 | any    |
+ * | weights | [N, 2^D]   | FLOAT | any    |
+ *
+ * Units: a row of points or sites is a batch and D coordinates, D from 1 to 7; all may be negative. round() is to
+ *   the nearest integer, ties to even. Coordinates of points and sites have the same unit.
+ * Outputs: the call writes every element; the caller need not initialize them. Where an element of a point is NaN
+ *   or infinite, or its rounded batch or a coordinate of any corner of its cell exceeds int32, all corners are -1
+ *   and all weights 0. A point at a multiple of a stride has weight 0 for the upper corners along that axis. With
+ *   N = 0 the outputs are empty: all data and the workspace may be null; with M = 0 all corners are -1.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. Quotients, differences and products are computed in double, products in the order of d, and rounded once.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 29 + 4 (1 + D) bytes a point and
+ *   40 bytes a site.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      D is not from 1 to 7; an element of strides is less than 1; workspace_size is less than the
+ *                  query returns, or workspace is null although the size is not 0
+ *   NOT_SUPPORTED  M is 2^31 or more: rows are numbered by int32
+ *
+ * Definition: MinkowskiInterpolation of MinkowskiEngine; calc_ti_weights of torchsparse, which then divides by the
+ * sum of the weights of the sites that exist. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpCorners(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
+                                            const void* points, const mluOpTensorDescriptor_t sites_desc,
+                                            const void* sites, const mluOpTensorDescriptor_t strides_desc,
+                                            const void* strides, void* workspace, size_t workspace_size,
+                                            const mluOpTensorDescriptor_t corners_desc, void* corners,
+                                            const mluOpTensorDescriptor_t weights_desc, void* weights);
+
+/* Writes the bytes of workspace that mluOpOmpCorners needs for points_desc [N, 1 + D], sites_desc [M, 1 + D] and
+ * strides_desc [D]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null, D is not from 1 to 7, or a descriptor is not as the operator requires;
+ * NOT_SUPPORTED if M is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetCornersWorkspaceSize(mluOpHandle_t handle,
+                                                            const mluOpTensorDescriptor_t points_desc,
+                                                            const mluOpTensorDescriptor_t sites_desc,
+                                                            const mluOpTensorDescriptor_t strides_desc,
+                                                            size_t* workspace_size);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

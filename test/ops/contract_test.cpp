@@ -85,7 +85,9 @@ TEST(OpsWorkspace, BytesOfABoxOrPoint) {
     std::map<std::string, int64_t> sizes;
     double bytes;
   } kTable[] = {
+      {"corners", {{"n", kMany}, {"m", 1}}, 45},
       {"dynamic_point_to_voxel_forward", {{"n", kMany}}, 24},
+      {"floor_sites", {{"n", kMany}}, 56},
       {"furthest_point_sample", {{"b", 1}, {"n", kMany}}, 37},
       {"generate_proposals_v2", {{"n", 1}, {"h", kMany}, {"w", 1}, {"a", 1}, {"pre_nms_top_n", 0}}, 57},
       {"knn", {{"b", 1}, {"n", kMany}}, 12},
@@ -96,9 +98,11 @@ TEST(OpsWorkspace, BytesOfABoxOrPoint) {
       {"nms_quadri", {{"n", kMany}}, 130},
       {"nms_rotated", {{"n", kMany}}, 100},
       {"poly_nms", {{"n", kMany}}, 130},
+      {"reached_sites", {{"n", kMany}, {"k", 27}}, 27 * 24},
       {"roipoint_pool3d", {{"b", 1}, {"n", kMany}}, 12},
       {"soft_nms", {{"n", kMany}}, 28},
       {"three_nn_forward", {{"b", 1}, {"m", kMany}}, 25},
+      {"unique_rows", {{"n", kMany}}, 36},
       {"voxelization", {{"n", kMany}}, 33},
   };
   for (const auto& [op, sizes, bytes] : kTable) {
