@@ -33,6 +33,7 @@ from mluop_omp._operators.rois import *
 from mluop_omp._operators.rotated_filters import *
 from mluop_omp._operators.rotated_rois import *
 from mluop_omp._operators.sampling import *
+from mluop_omp._operators.sites import *
 from mluop_omp._operators.sparse_conv import *
 from mluop_omp._operators.sparse_pool import *
 from mluop_omp._operators.suppression import *

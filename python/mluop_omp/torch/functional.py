@@ -8,12 +8,13 @@ channels_last as they are, in which they are faster, and then return them so.
 Derivatives follow from the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
 `bbox_overlaps`, `box_iou_quadri`, `box_iou_rotated`, `boxes_overlap_bev`, `convex_giou`,
-`convex_iou`, `generate_proposals_v2`, `min_area_polygons`, `pixel_group`, `points_in_polygons`,
-`prior_box`, `roipoint_pool3d`, `soft_nms`, `softmax_focal_loss`, `yolo_box` and the functions
-`sync_bn_...` have none and say so; `ball_query`, `stack_ball_query`, `contour_expand`,
-`diff_iou_rotated_sort_vertices`, `furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`,
-`nms_quadri`, `nms_rotated`, `nms3d`, `nms3d_normal`, `points_in_boxes` and `poly_nms`, and their
-variants, return integers.
+`convex_iou`, `corners`, `generate_proposals_v2`, `min_area_polygons`, `pixel_group`,
+`points_in_polygons`, `prior_box`, `roipoint_pool3d`, `soft_nms`, `softmax_focal_loss`, `yolo_box`
+and the functions `sync_bn_...` have none and say so; `ball_query`, `stack_ball_query`,
+`contour_expand`, `diff_iou_rotated_sort_vertices`, `floor_sites`, `furthest_point_sample`,
+`indice_pairs`, `nms`, `nms_match`, `nms_quadri`, `nms_rotated`, `nms3d`, `nms3d_normal`,
+`points_in_boxes`, `poly_nms`, `reached_sites`, `site_pairs`, `union_rows` and `unique_rows`, and
+their variants, return integers.
 Under torch.autocast, `deform_conv2d` and `indice_conv` compute its type, as PyTorch's convolutions
 do. Operators that copy, pool or interpolate features compute the widest type of their tensors, all
 others float32 at least.
