@@ -31,6 +31,7 @@ from mluop_omp.mmcv import (
     _filters,
     _functions,
     _losses,
+    _mmdet,
     _neighborhoods,
     _ops,
     _point_sets,
@@ -186,3 +187,4 @@ def install() -> None:
     for name in ("indice_conv", "indice_maxpool"):
         for function in (name, f"{name}_backward"):
             _dispatch.replace(sparse_ops, function, getattr(_ops, function))
+    _mmdet.install()

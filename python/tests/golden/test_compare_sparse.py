@@ -264,7 +264,7 @@ REFUSED = [
     ),
     ((5, 8), np.zeros((5, 1), int), None, r"ValueError: .*indices \[5, 1\]"),
     ((), np.zeros((5, 4), int), None, r"ValueError: .*features \[\]"),
-    ((5, 8), np.zeros((5, 4)), None, "TypeError: .*dtype float64, expected integers"),
+    ((5, 8), np.zeros((5, 4), bool), None, "TypeError: .*dtype bool, expected numbers"),
     ((5, 8), np.zeros((5, 3), int), None, "ValueError: .*columns of the indices differ: found 3"),
     ((5, 7), np.zeros((5, 4), int), None, r"ValueError: channels differ: .*features \[5, 7\]"),
     ((5, 8), np.full((5, 4), 2**63, np.uint64), None, "ValueError: .*9223372036854775808"),

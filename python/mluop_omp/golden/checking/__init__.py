@@ -1,9 +1,10 @@
-"""Checks of the operators of mmcv and spconv while a network runs.
+"""Checks of the operators of mmcv and spconv, and of layers, while a network runs.
 
 Start with _check.py: it intercepts functions through _shadows.py and runs each call twice.
-_rules.py lists the operators; _differences.py, _neighbors.py, _rulebooks.py and _boxes.py judge
-their results; _filters.py finds filters that reproduce a wrong result. _operations.py judges the
-operations of PyTorch. _report.py writes the report, _cases.py writes operator cases.
+_rules.py lists the operators, _layers.py the layers of MinkowskiEngine and torchsparse;
+_differences.py, _neighbors.py, _rulebooks.py and _boxes.py judge their results; _filters.py finds
+filters that reproduce a wrong result. _operations.py judges the operations of PyTorch. _report.py
+writes the report, _cases.py writes operator cases.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ def check(
 
     In the block, the functions of ``mmcv._ext`` and ``spconv.pytorch.ops`` that this library
     implements, gradients included, copy their arguments to the CPU and also run here. The network
-    gets the results of the device. Calls from all threads are checked, calls in forked processes
-    are not. Blocks may be nested. At the end of a block all functions are restored.
+    gets the results of the device. Forward calls of the convolutions and pools of MinkowskiEngine
+    and torchsparse are checked at the sites that the device returns. Calls from all threads are
+    checked, calls in forked processes are not. Blocks may be nested. At the end of a block all
+    functions are restored.
 
     An output is wrong if the definition does not admit it. The definition leaves open the order of
     output sites, of the pairs of an offset, and of the terms of a sum. A sum of n terms may be off
@@ -80,7 +83,8 @@ def check(
         TypeError: model is not a torch.nn.Module; operators or cases has an invalid type.
         ValueError: calls is neither an integer of at least 0 nor a container; rtol or atol is
             negative or not finite; without operations, at the beginning of the block: neither
-            mmcv.ops nor spconv.pytorch has been imported; operators match no function.
+            mmcv.ops nor spconv.pytorch nor MinkowskiEngine nor torchsparse has been imported;
+            operators match no function.
         RuntimeError: at the beginning of a second block.
         OSError: cases cannot be created.
 

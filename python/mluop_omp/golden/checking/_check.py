@@ -21,7 +21,7 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 
-from mluop_omp.golden.checking import _cases, _operations, _places, _report
+from mluop_omp.golden.checking import _cases, _layers, _operations, _places, _report
 from mluop_omp.golden.checking._calls import Call, Copies, Findings, Rule
 from mluop_omp.golden.checking._report import CheckedCall, CheckFailure
 from mluop_omp.golden.checking._rulebooks import SitesOfPairs
@@ -120,11 +120,15 @@ class Check:
         self._entered, self._process = True, os.getpid()
         try:
             self._shadows.install(functions)
+            if _has_layers():
+                self._handles.append(register_module_forward_hook(self._layer, with_kwargs=True))
             if self._operations is not None:
                 self._handles += _threads_of_modules(self._operations)
                 self._operations.enter(self)
         except BaseException:
             self._shadows.remove()
+            for handle in self._handles:
+                handle.remove()
             raise
         return self
 
@@ -139,11 +143,14 @@ class Check:
     def _functions(self) -> Iterator[tuple[Any, str, Any]]:
         """Yields modules, names of functions and the functions that intercept their calls."""
         rules = [(module, rule) for module, own in _libraries() for rule in own]
-        if not rules and self._operations is None:
+        if not rules and not _has_layers() and self._operations is None:
             raise ValueError(
-                "neither mmcv.ops nor spconv.pytorch has been imported: nothing to check"
+                "neither mmcv.ops nor spconv.pytorch nor MinkowskiEngine nor torchsparse has been "
+                "imported: nothing to check"
             )
-        known = {rule.name for _, rule in rules}
+        known = {rule.name for _, rule in rules} | (
+            _layers.RULES.keys() if _has_layers() else set()
+        )
         for pattern in self._operators:
             if not fnmatch.filter(known, pattern) and self._operations is None:
                 raise ValueError(
@@ -156,6 +163,33 @@ class Check:
     def _chooses(self, *names: str) -> bool:
         pairs = itertools.product(names, self._operators)
         return any(fnmatch.fnmatch(name, pattern) for name, pattern in pairs)
+
+    def _layer(self, layer: torch.nn.Module, inputs: tuple, named: Any, output: Any) -> None:
+        """Checks a call of a layer of MinkowskiEngine or torchsparse."""
+        known = _layers.rule_of(layer)
+        is_other = getattr(_local, "working", False) or os.getpid() != self._process
+        if known is None or is_other or self._ended or not self._chooses(known[0].name):
+            return
+        rule, is_ours = known
+        if is_ours:
+            with self._lock:
+                self.own_calls += 1
+            return
+        call = self._begin(rule.name, _places.module(self._names), _places.caller())
+        if call is None:
+            return
+        copies, input = Copies(), inputs[0] if inputs else named["input"]
+        with _working():
+            try:
+                on_cpu = _layers.call_of(rule, layer, input, output, copies)
+                on_cpu.rtol, on_cpu.atol = self._rtol, self._atol
+                call.tensors = _report.tensors_of(on_cpu.given)
+                findings = rule.judge(on_cpu)
+                _layers.describe(findings, output)
+                self._conclude(call, findings)
+            except Exception as error:  # For example, a kernel that no rule describes.
+                call.notes.append(_reason(error))
+        self._end(call, copies)
 
     def _before(self, operation: Operation) -> None:
         """Begins the check of an operation of PyTorch."""
@@ -327,6 +361,10 @@ def _libraries() -> Iterator[tuple[Any, list[Rule]]]:
         yield importlib.import_module("mmcv._ext"), mmcv_rules()
     if "spconv.pytorch.ops" in sys.modules:
         yield sys.modules["spconv.pytorch.ops"], spconv_rules()
+
+
+def _has_layers() -> bool:
+    return "MinkowskiEngine" in sys.modules or "torchsparse" in sys.modules
 
 
 def _reason(error: Exception) -> str:

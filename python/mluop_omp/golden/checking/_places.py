@@ -12,7 +12,9 @@ import torch
 from mluop_omp.golden._text import module_label
 
 # Frames of these packages are skipped.
-_LIBRARIES = frozenset(("mluop_omp", "mmcv", "mmengine", "spconv", "torch"))
+_LIBRARIES = frozenset(
+    ("mluop_omp", "mmcv", "mmengine", "spconv", "torch", "MinkowskiEngine", "torchsparse")
+)
 
 
 def _frames() -> Iterator[types.FrameType]:

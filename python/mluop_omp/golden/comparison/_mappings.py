@@ -27,6 +27,8 @@ def propose(found: np.ndarray, expected: np.ndarray) -> SiteMapping | None:
     Mappings combine a permutation of the axes, the batch in the last column, a factor of 2, 4 or 8,
     and an offset of 1.
     """
+    if found.dtype.kind == "f" or expected.dtype.kind == "f":
+        return None
     # More columns have too many permutations; larger coordinates would overflow when multiplied.
     if len(found) == 0 or found.shape[1] > 5 or found.min() < -(2**59) or found.max() > 2**59:
         return None

@@ -1,6 +1,7 @@
 """Matches the rows of two sparse tensors, or of a sparse and a dense one, by site.
 
-A site is a row of integers: the batch, then a coordinate for each axis.
+A site is a row of numbers: the batch, then a coordinate for each axis. Coordinates of points are
+floating-point numbers, which are joined by their exact values; NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ def _match_dense(sparse: Sparse, dense: Tensor, side: str, other: str) -> Match:
             f"the shape of {other} is {list(dense.shape)}, expected [batches, "
             f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {text}"
         )
+    if sparse.indices.dtype.kind == "f":
+        raise ValueError(f"{other} is dense, and the coordinates of {side} are not integers")
     outside = out_of_range(sparse.indices, (dense.shape[0], *dense.shape[2:]))
     rows = np.delete(np.arange(len(sparse.indices)), outside)
     sites = sparse.indices[rows]
@@ -194,6 +197,8 @@ def linear_keys(indices: np.ndarray) -> np.ndarray:
     if len(indices) == 0:
         return keys
     for column in indices.T:
+        if column.dtype.kind == "f":
+            column = np.unique(column, return_inverse=True)[1].reshape(-1)
         low, extent = int(column.min()), int(column.max()) - int(column.min()) + 1
         if extent > 2**31:
             column = np.unique(column, return_inverse=True)[1].reshape(-1)
@@ -218,7 +223,7 @@ def out_of_range(indices: np.ndarray, extents: tuple[int | None, ...]) -> np.nda
 def location(indices: np.ndarray, is_wrong: np.ndarray) -> list[str]:
     """Returns a note on the columns of indices in which all wrong sites lie in a short range."""
     wrong, parts = indices[is_wrong], []
-    if len(wrong) < _MIN_LOCATED:
+    if len(wrong) < _MIN_LOCATED or indices.dtype.kind == "f":
         return []
     for position, (column, of_all) in enumerate(zip(wrong.T, indices.T)):
         low, high = int(column.min()), int(column.max())

@@ -19,6 +19,8 @@ DTYPES = (
 # Attributes of sparse tensors in spconv, mmcv and mluop_omp.torch, in torchsparse and in
 # MinkowskiEngine.
 _FEATURES, _INDICES = ("features", "feats", "F"), ("indices", "coords", "coordinates", "C")
+# Attributes of the tensors of MinkowskiEngine and torchsparse that refer to rows by their numbers.
+_MAPS = ("coordinate_manager", "cmaps", "_caches", "idx_query")
 # Largest nesting of a list of numbers; a deeper one most likely contains itself.
 _MAX_DEPTH = 32
 
@@ -64,15 +66,31 @@ class SparseSites:
 
     Attributes:
         features: [N, C], or [N, ...].
-        indices: the sites, integers [N, 1 + dims]: the batch, then a coordinate for each axis.
+        indices: the sites [N, 1 + dims]: the batch, then a coordinate for each axis; integers, or
+            floating-point numbers, which are joined by their exact values.
         spatial_shape: the extents of the axes; optional, to report sites out of range.
         batch_size: the number of batches; optional, to report batches out of range.
+        columns: the columns of indices in this order, such as (3, 0, 1, 2) where the batch is last;
+            optional.
     """
 
     features: Any
     indices: Any
     spatial_shape: Sequence[int] | None = None
     batch_size: int | None = None
+    columns: Sequence[int] | None = None
+
+    def batch_first(self) -> Any:
+        """Returns the indices with their columns in order."""
+        return self.indices if self.columns is None else self.indices[:, list(self.columns)]
+
+    def in_columns(self, sites: Any) -> Any:
+        """Returns sites with the batch first in the columns of indices."""
+        return sites if self.columns is None else sites[:, np.argsort(self.columns).tolist()]
+
+
+class MappedSites(SparseSites):
+    """A sparse tensor whose library has maps of its rows elsewhere: rows must keep their order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +98,7 @@ class Sparse:
     """A sparse tensor. extents: one for each column of the indices, None where unknown."""
 
     features: Tensor
-    indices: np.ndarray  # int64
+    indices: np.ndarray  # int64, or float64 for points
     extents: tuple[int | None, ...]
 
     def __str__(self) -> str:
@@ -135,9 +153,26 @@ def convert(value: Any) -> Any:
 
 def sparse_sites(value: Any) -> SparseSites | None:
     """Returns the parts of a sparse tensor of any library; None for any other value."""
+    if isinstance(value, SparseSites):
+        return value
     names = (_FEATURES, _INDICES, ("spatial_shape",), ("batch_size",))
-    features, indices, *extents = (_attribute(value, *each) for each in names)
-    return None if features is None or indices is None else SparseSites(features, indices, *extents)
+    features, indices, shape, batches = (_attribute(value, *each) for each in names)
+    if features is None or indices is None:
+        return None
+    if not any(hasattr(value, name) for name in _MAPS):
+        return SparseSites(features, indices, shape, batches)
+    width = (0, *getattr(indices, "shape", ()))[-1]
+    columns = (width - 1, *range(width - 1)) if _has_batch_last(value) else None
+    return MappedSites(features, indices, shape, batches, columns)
+
+
+def _has_batch_last(value: Any) -> bool:
+    """Returns whether the last column of the coordinates is the batch: torchsparse before 2.1."""
+    if hasattr(value, "cmaps") or not hasattr(value, "idx_query"):
+        return hasattr(value, "cmaps") and not hasattr(value, "_caches")
+    # A PointTensor has the columns of the sparse tensors of its library.
+    version = str(getattr(sys.modules.get("torchsparse"), "__version__", "1.4.0"))
+    return version.startswith(("1.", "2.0"))
 
 
 def _attribute(value: Any, *names: str) -> Any:
@@ -209,8 +244,8 @@ def _sparse(parts: SparseSites) -> Sparse:
             f"a sparse tensor has {features.shape[0]} rows of features and {sites.shape[0]} rows "
             "of indices, expected equal numbers"
         )
-    if not sites.is_integer() or sites.dtype == "bool":
-        raise TypeError(f"indices of a sparse tensor have dtype {sites.dtype}, expected integers")
+    if sites.dtype == "bool":
+        raise TypeError("indices of a sparse tensor have dtype bool, expected numbers")
     if sites.dtype == "uint64" and sites.array.size and int(sites.array.max()) >= 2**63:
         raise ValueError(f"an index of a sparse tensor is {sites.array.max()}, expected int64")
     dims = sites.shape[1] - 1
@@ -220,5 +255,12 @@ def _sparse(parts: SparseSites) -> Sparse:
             f"spatial_shape has {len(shape)} extents, expected {dims}, one for each column of "
             "indices after the batch"
         )
+    if parts.columns is not None and sorted(parts.columns) != list(range(dims + 1)):
+        raise ValueError(
+            f"columns is {parts.columns}, expected each of the {dims + 1} columns once"
+        )
     extents = None if parts.batch_size is None else int(parts.batch_size), *shape
-    return Sparse(features, sites.array.astype(np.int64, copy=False), extents)
+    indices = sites.numbers()
+    if sites.is_integer():
+        indices = indices.astype(np.int64, copy=False)
+    return Sparse(features, dataclasses.replace(parts, indices=indices).batch_first(), extents)

@@ -19,10 +19,11 @@ from mluop_omp.golden._numbers import root_mean_square
 from mluop_omp.golden._text import name_of
 from mluop_omp.golden.comparison import compare
 from mluop_omp.golden.comparison._boxes import Shape, compare_matched, find
-from mluop_omp.golden.comparison._values import SparseSites
+from mluop_omp.golden.comparison._values import MappedSites, SparseSites
 from mluop_omp.golden.comparison._values import Tensor as Elements
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._amplification import amplification
+from mluop_omp.golden.runs._mapped_rows import MappedRows, rows_at
 from mluop_omp.golden.runs._names import NameMap
 from mluop_omp.golden.runs._orders import by_coordinates
 from mluop_omp.golden.runs._recorder import class_name
@@ -119,6 +120,7 @@ class Replayer:
             lambda name: _numbers(run.stored(name), run.tensors[name].dtype)
         )
         self._compared = 0
+        self._mapped = MappedRows()
         # Other tensors may have been rounded to this type before.
         self._has_state = any(each.state for each in run.calls)
         self._coarsest = short_type(*(each.dtype for each in outputs_of(run)))
@@ -413,12 +415,20 @@ class Replayer:
             if value is None or (is_sparse and value.indices is None):
                 return leaf
             array = self._array(value.tensor)
-            if array is None or not is_sparse:
-                return leaf if array is None else _like(array, leaf)
+            if array is None:
+                return leaf
+            if not is_sparse:
+                return _like(self._mapped.moved(value, array), leaf)
             sites = self._array(value.indices or "")
             if sites is None:
                 return leaf
-            features, indices = _like(array, leaf.features), _like(sites, leaf.indices)
+            if isinstance(leaf, MappedSites):
+                rows = self._mapped.add(value.indices or "", sites, _sites_of(leaf))
+                if rows is None:
+                    return leaf
+                return dataclasses.replace(leaf, features=_like(array[rows], leaf.features))
+            features = _like(array, leaf.features)
+            indices = _like(leaf.in_columns(sites), leaf.indices)
             return dataclasses.replace(leaf, features=features, indices=indices)
 
         return replaced(values, new)
@@ -448,11 +458,12 @@ class Replayer:
             parts = _sampling.parts(self._run.seed, recorded.count, recorded.shape)
             found = np.concatenate([found[np.ix_(*part)].reshape(-1) for part in parts])
         elif is_sparse and value.indices is not None:
-            sites, others = _numbers_of(leaf.indices)[0], self._run.array(value.indices)
-            orders = [np.lexsort(each.T[::-1]) for each in (sites, others)]
-            if not np.array_equal(sites[orders[0]], others[orders[1]]):
+            rows = rows_at(self._run.array(value.indices), _sites_of(leaf))
+            if rows is None:
                 return Error.without_numbers(math.inf, "other sites", *dtypes)
-            found, expected = found[orders[0]], expected[orders[1]]
+            expected = expected[rows]
+        else:
+            expected = self._mapped.moved(value, expected)
         if self._coarsest and all("float" in each for each in dtypes):
             dtypes = (*dtypes, self._coarsest)
         error = error_of(found, expected, *dtypes)
@@ -479,6 +490,10 @@ def _like(array: np.ndarray, leaf: Any) -> Any:
 def _numbers(array: np.ndarray, dtype: str) -> np.ndarray:
     """Returns the numbers of a recorded array, whose bfloat16 elements are bits."""
     return Elements(array, dtype).numbers().astype(np.float32) if dtype == "bfloat16" else array
+
+
+def _sites_of(leaf: SparseSites) -> np.ndarray:
+    return _numbers_of(leaf.batch_first())[0]
 
 
 def _numbers_of(leaf: Any) -> tuple[np.ndarray, str]:

@@ -130,14 +130,15 @@ def elements(seed: int, count: int, shape: Shape) -> tuple[np.ndarray, np.ndarra
 
 
 def site_hashes(seed: int, indices: np.ndarray) -> np.ndarray:
-    """Returns a hash of each site of integers [N, 1 + dims].
+    """Returns a hash of each site [N, 1 + dims].
 
     The hash h is initially the seed; then h = SplitMix64(h xor c) for each column c in order, as a
-    64-bit two's complement.
+    64-bit two's complement, or as a float64 where sites are floating-point numbers; -0 is +0.
     """
     hashes = np.full(len(indices), seed, np.uint64)
+    kind = np.float64 if indices.dtype.kind == "f" else np.int64
     for column in indices.T:
-        hashes = _splitmix64(hashes ^ column.astype(np.int64).view(np.uint64))
+        hashes = _splitmix64(hashes ^ (column.astype(kind) + kind(0)).view(np.uint64))
     return hashes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import dataclasses
 import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from mluop_omp.golden._numbers import STORED_AS, to_numpy
 from mluop_omp.golden._text import below
-from mluop_omp.golden.comparison._values import SparseSites, sparse_sites
+from mluop_omp.golden.comparison._values import MappedSites, SparseSites, sparse_sites
 from mluop_omp.golden.runs import _sampling
 
 # Largest depth of objects with tensors in attributes, such as the samples of mmdetection3d.
@@ -221,10 +222,13 @@ def _sparse(value: Any) -> SparseSites | None:
     features, indices = found.features, found.indices
     if not isinstance(features, Tensor) or not isinstance(indices, Tensor):
         return None
-    if indices.dim() != 2 or indices.is_floating_point() or features.shape[:1] != indices.shape[:1]:
+    if indices.dim() != 2 or features.shape[:1] != indices.shape[:1]:
+        return None
+    if indices.is_floating_point() and not isinstance(found, MappedSites):
         return None
     shape, batch = _integers(found.spatial_shape), _integers([found.batch_size])
-    return SparseSites(features, indices, shape, batch[0] if batch else None)
+    size = batch[0] if batch else None
+    return dataclasses.replace(found, spatial_shape=shape, batch_size=size)
 
 
 def _integers(values: Any) -> list[int] | None:

@@ -79,7 +79,7 @@ class RunWriter:
         if not isinstance(leaf, SparseSites):
             source = Source(leaf)
         else:
-            source, indices = Source(leaf.features), Source(leaf.indices)
+            source, indices = Source(leaf.features), Source(leaf.batch_first())
             if source.has_values and indices.has_values:
                 sites = self._sites(f"{label}.indices", indices, source)
                 extents = {"spatial_shape": leaf.spatial_shape, "batch_size": leaf.batch_size}

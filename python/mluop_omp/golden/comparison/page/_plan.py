@@ -31,7 +31,7 @@ def examine(
     error, channels = measure.row_errors(match.found, match.expected)
     elsewhere = _elsewhere(match)
     missing, extra = (match.others.get(f"only_{side}", elsewhere) for side in ("expected", "found"))
-    sites = np.concatenate([match.sites, missing, extra])
+    sites = _cells(np.concatenate([match.sites, missing, extra]))
     kinds = np.repeat([0, 2, 3], [len(error), len(missing), len(extra)])
     kinds[: len(error)] = error > 0
     errors = np.append(error, np.zeros(len(missing) + len(extra)))
@@ -51,6 +51,13 @@ def examine(
             name = f"column {column}" if column else "batch"
             counts.append(binned(name, np.bincount(each - low, minlength=high - low + 1), low))
     return maps, counts, len(batches) - len(maps)
+
+
+def _cells(sites: np.ndarray) -> np.ndarray:
+    """Returns the integer sites that hold points; coordinates that are not finite become 0."""
+    if sites.dtype.kind == "i":
+        return sites
+    return np.where(np.abs(sites) < 2**62, np.floor(sites), 0).astype(np.int64)
 
 
 def _elsewhere(match: _sites.Match) -> np.ndarray:
