@@ -19,7 +19,7 @@ constexpr auto kDescription =
     "result before timing it. Interleaves operator, bounds and baselines of a case; the table shows\n"
     "medians. Writes progress to stderr and tables to stdout.\n\n"
     "Without an option that selects cases: one network size of each operator, in float, and the networks,\n"
-    "in about 6 minutes on 2 cores. --op, --case, --dtype, --algorithm and --benchmark_filter select among\n"
+    "in about 9 minutes on 2 cores. --op, --case, --dtype, --algorithm and --benchmark_filter select among\n"
     "all cases.";
 
 constexpr auto kFooter =
@@ -82,7 +82,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   };
   const CLI::Range thread_numbers(1, kMaxThreads);
   const std::vector<const CLI::Option*> selections = {
-      app.add_flag("--all", all, "Select all cases except --op cliffs; about 70 minutes on 2 cores")
+      app.add_flag("--all", all, "Select all cases except --op cliffs; about 90 minutes on 2 cores")
           ->disable_flag_override(),
       text("--op", options.filter.op, "<text>", "Select operators whose name contains text"),
       text("--case", options.filter.name, "<text>", "Select cases whose name contains text"),

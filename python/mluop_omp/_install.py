@@ -21,8 +21,10 @@ def install() -> dict[str, str]:
     Calls `install` of `mluop_omp.mmcv` and `mluop_omp.spconv`, where these libraries are installed,
     and of `mluop_omp.bevdepth`, `mluop_omp.bevdet`, `mluop_omp.bevfusion`,
     `mluop_omp.deformable_detr`, `mluop_omp.pcdet`, `mluop_omp.pointnet2` and `mluop_omp.pointops`,
-    which provide extension modules. mmdetection3d uses spconv where it is installed, else mmcv.
-    Once, if repeated; before or after the imports of these libraries.
+    which provide extension modules, and of `mluop_omp.minkowski` and `mluop_omp.torchsparse`, which
+    provide these libraries where they are not installed. mmdetection3d uses spconv where it is
+    installed, else mmcv. Once, if repeated; before or after the imports of these libraries, but
+    before the imports of packages that look for MinkowskiEngine and torchsparse.
 
     Returns:
         For each library, what was set up, or how to install it.
@@ -40,6 +42,10 @@ def install() -> dict[str, str]:
     for library in _EXTENDED:
         importlib.import_module(f"mluop_omp.{library}").install()
         done[library] = "extension modules"
+    done["MinkowskiEngine"] = importlib.import_module("mluop_omp.minkowski").install()
+    importlib.import_module("mluop_omp.torchsparse").install()
+    version = importlib.import_module("torchsparse").__version__
+    done["torchsparse"] = f"functions of torchsparse {version}"
     return done
 
 

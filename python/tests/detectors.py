@@ -47,6 +47,10 @@ ALIGN = {"roi_align", "roi_align_backward"}
 DEFORM = {"deform_conv2d", "deform_conv2d_backward_data", "deform_conv2d_backward_weight"}
 MASKED = {"masked_im2col", "masked_col2im"}
 ATTENTION = {"ms_deform_attn", "ms_deform_attn_backward"}
+IOU_LOSS = {"diff_iou_rotated_sort_vertices"}
+TORCHSPARSE = {"floor_sites", "site_pairs"} | _CONVOLUTION
+MINKOWSKI = TORCHSPARSE | {"unique_rows"}
+PRUNED = MINKOWSKI | {"corners", "reached_sites", "union_rows"} | FOCAL
 
 _VOTES = SAMPLE_VOTES | BALLS | INTERPOLATE | INSIDE
 _FUSED_SAMPLES = SAMPLE_CENTERS | {"furthest_point_sample_with_dist"}
@@ -86,6 +90,12 @@ NETWORKS = {
     "DGCNN": ("dgcnn/*_test-area5", 1, 512, NEIGHBORS | GROUP_FEATURES),
     "Cylinder3D": ("cylinder3d/*_4xb4*", 1, 500, SCATTER_FEATURES | SPARSE),
     "MinkUNet": ("minkunet/minkunet34_w32_spconv_8xb2-laser*", 1, 500, SPARSE),
+    "FCAF3D": ("fcaf3d/*_sunrgbd-3d*", 1, 500, PRUNED | IOU_LOSS),
+    "FCAF3D, upright": ("fcaf3d/*_scannet-3d*", 1, 500, PRUNED),
+    "MinkUNet, MinkowskiEngine": ("minkunet/*34_w32_minkowski_*", 1, 500, MINKOWSKI),
+    "MinkUNet, torchsparse": ("minkunet/*34_w32_torchsparse_8xb2-laser*", 1, 500, TORCHSPARSE),
+    "MinkUNet, points": ("minkunet/*34v2_w32_torchsparse*", 1, 500, TORCHSPARSE),
+    "SPVCNN": ("spvcnn/spvcnn_w32_8xb2-amp-15e*", 1, 500, TORCHSPARSE),
     "RetinaNet": ("retinanet/retinanet_r50_fpn_1x_coco", 4, 128, UPRIGHT),
     "RetinaNet, guided anchors": ("guided_anchoring/ga-retinanet_r50_fpn*", 4, 128, _GUIDED),
     "Faster R-CNN": ("faster_rcnn/faster-rcnn_r50_fpn_1x_coco", 4, 128, _ALIGNED),
@@ -104,13 +114,13 @@ SAMPLES = {
 # Random weights give low scores, and proposals that are far from the boxes.
 SELECTION = {
     **{"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200},
-    **{"add_gt_as_proposals": True, "loc_filter_thr": 0.5},
+    **{"add_gt_as_proposals": True, "loc_filter_thr": 0.5, "pts_prune_threshold": 100},
 }
 
 
 def load():
     """Returns what is used of the packages."""
-    importlib.import_module("mluop_omp.mmcv.auto")
+    mluop_omp.install()  # mmdet3d looks for MinkowskiEngine and torchsparse when it is imported.
     # Without spconv, mmdet3d uses mmcv's convolutions.
     spconv = {name: sys.modules.pop(name) for name in ["spconv"] if name in sys.modules}
     sys.modules["spconv"] = None
@@ -247,9 +257,12 @@ def rooms(mm, config, count):
     """Two rooms, to train with and to predict of."""
     head = config.get("bbox_head") or config.get("rpn_head") or config.decode_head
     columns = config.backbone.get("backbones", config.backbone).in_channels
+    if config.backbone.type == "MinkResNet":  # The coordinates are no features.
+        columns += 3
     box_type = mm.Boxes if config.type in ("PointRCNN", "SSD3DNet") else mm.DepthBoxes
     is_segmentor = "decode_head" in config
-    with_yaw = not is_segmentor and head.bbox_coder.get("with_rot", True)
+    coder = head.get("bbox_coder", {"with_rot": head.get("num_reg_outs") == 8})
+    with_yaw = not is_segmentor and coder.get("with_rot", True)
     box_dim = 7 if with_yaw else 6
     rng, inputs, samples = np.random.default_rng(0), [], []
     for _ in range(2):
@@ -326,10 +339,13 @@ def mend(model, name):
         activated = model.roi_head.bbox_head.bbox_pred[0]
         activated.register_forward_hook(lambda module, inputs, output: output.clone())
     if name == "MinkUNet":
-        # It states the spatial shape as a tensor, of which mmcv's layers take np.prod.
+        # It states the spatial shape as a tensor, of which mmcv's layers take np.prod. An odd shape
+        # would lose its last sites in the next level, which the forms of other libraries keep.
         of_mmcv = importlib.import_module("mmcv.ops").SparseConvTensor
         sys.modules[type(model.backbone).__module__].SparseConvTensor = (
-            lambda features, coors, shape, batch: of_mmcv(features, coors, shape.tolist(), batch)
+            lambda features, coors, shape, batch: of_mmcv(
+                features, coors, (shape + 15).div(16, rounding_mode="floor").mul(16).tolist(), batch
+            )
         )
 
 

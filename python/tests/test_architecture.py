@@ -23,8 +23,8 @@ ROOMS = {
     "torch": ("torch",),
     "adapters": (
         *("_adapters", "_dispatch", "_extensions", "_point_extensions"),
-        *("bevdepth", "bevdet", "bevfusion", "deformable_detr", "mmcv"),
-        *("pcdet", "pointnet2", "pointops", "spconv"),
+        *("bevdepth", "bevdet", "bevfusion", "deformable_detr", "minkowski", "mmcv"),
+        *("pcdet", "pointnet2", "pointops", "spconv", "torchsparse"),
     ),
     "golden": ("golden",),
     "top": (

@@ -265,11 +265,42 @@ def examples_of_experts():
     yield "moe_dispatch_backward_data", (gates, indices, locations, grad, 2, 2), zeros[:3]
 
 
+def examples_of_sites():
+    rows = ints((0, 2), (0, -3), (0, 2), (-1, 7), (0, -3))
+    yield "unique_rows", (rows,), (ints(0, 1, 3), ints(0, 1, 0, 2, 1))
+    yield "unique_rows", (rows, True), (ints(3, 1, 0), ints(2, 1, 2, 0, 1))
+    united = ints((0, 2), (0, -3), (-1, 7), (1, 1)), ints(0, 1, 0, 2, 1), ints(3, 1, 3)
+    yield "union_rows", (rows, ints((1, 1), (0, -3), (1, 1))), united
+    # The kernel of MinkowskiEngine: input = output + offset. Batch 1 has another site at 0.
+    sites = ints((0, -3), (0, -2), (0, 0), (0, 1), (0, 5), (1, 0))
+    pairs = ints(
+        [(0, 2, -1, -1, -1, -1), (1, 3, -1, -1, -1, -1)],
+        [range(6), range(6)],
+        [(1, 3, -1, -1, -1, -1), (0, 2, -1, -1, -1, -1)],
+    )
+    yield "site_pairs", (sites, sites, ints([-1], [0], [1])), (pairs, ints(2, 6, 2))
+    floors = ints((0, -4), (0, -2), (0, 0), (0, 4), (1, 0)), ints(0, 1, 2, 2, 3, 4)
+    yield "floor_sites", (sites, (2,)), floors
+    reached = ints((0, -2), (0, 0), (0, 2), (0, 6), (1, 0))
+    yield "reached_sites", (sites, ints([0], [1]), (2,)), reached
+    # Sums are of 64 bits: an input at the other end of the range is no neighbor.
+    ends = ints((0, 2**31 - 1), (0, -(2**31)))
+    pairs = ints([(-1, -1), (-1, -1)], [(-1, -1), (-1, -1)], [(0, 1), (0, 1)])
+    yield "site_pairs", (ends, ends, ints([1], [-1], [0])), (pairs, ints(0, 0, 2))
+    yield "floor_sites", (ends, (2,)), (ints((0, -(2**31)), (0, 2**31 - 2)), ints(1, 0))
+    sites = ints((0, -2, 0), (0, -2, 4), (0, 0, 4), (1, -2, 0), (0, -2, 0))
+    points = [(0.2, -1.5, 1), (1, -2, 0), (0, NAN, 0), (0, 2.0**31, 0), (0, 0.5, INF)]
+    rows = ints((0, 1, -1, 2), (3, -1, -1, -1), *[(-1,) * 4] * 3)
+    weights = [(0.5625, 0.1875, 0.1875, 0.0625), (1, 0, 0, 0), *[(0,) * 4] * 3]
+    yield "corners", (points, sites, (2, 4)), (rows, weights)
+
+
 def examples_of_points():
     far = [[(x, 0, 0) for x in (2e5, NAN, 1e5, 99999)]]
     yield from examples_of_two_sets()
     yield from examples_of_lattices()
     yield from examples_of_experts()
+    yield from examples_of_sites()
     neighbors = [[[99999**2, 1e10, 1e10]]], ints([[3, 0, 0]])
     yield "knn", (far, [[(0, 0, 0)]], 3), neighbors
     yield "knn", (np.zeros((1, 0, 3)), [[(0, 0, 0)]], 1), ([[[1e10]]], ints([[0]]))
@@ -344,6 +375,8 @@ def with_value(place, value):
     return change
 
 
+# Each output is paired with the only input.
+REPEATED_SITES = {"inputs": np.zeros((1, 4), "i"), "outputs": np.zeros((2, 4), "i")}
 # An operator, the changed ones of its arguments, and what the error says.
 REFUSED = [
     ("box_iou_rotated", {"mode": "giou"}, "mode is 'giou', expected one of iou, iof"),
@@ -416,6 +449,21 @@ REFUSED = [
     ("moe_dispatch", {"locations": np.int64}, "locations has data type INT64, expected INT32"),
     ("moe_dispatch_backward_gate", {"num_experts": 2}, "dispatch dim 0 is 12, expected 8"),
     ("moe_dispatch_backward_data", {"num_experts": 2}, "dispatch dim 0 is 12, expected 8"),
+    ("unique_rows", {"rows": columns(9)}, "rows dim 1 is 9, expected 1 to 8"),
+    ("unique_rows", {"rows": np.int64}, "rows has data type INT64, expected INT32"),
+    ("union_rows", {"b": columns(4)}, "b dim 1 is 4, expected 3"),
+    ("site_pairs", {"outputs": columns(3)}, "outputs dim 1 is 3, expected 4"),
+    ("site_pairs", {"offsets": columns(4)}, "offsets dim 1 is 4, expected 3"),
+    ("site_pairs", {**REPEATED_SITES, "offsets": np.zeros((1, 3), "i")}, "outputs|pairs"),
+    ("reached_sites", {"multiples": (1, 0, 2)}, "multiples"),
+    ("reached_sites", {"multiples": (1, 2)}, "multiples dim 0 is 2, expected 3"),
+    ("reached_sites", {"multiples": (1, 2**31, 2)}, "multiples is .*, expected 32-bit integers"),
+    ("reached_sites", {"offsets": with_value((4, 2), 2**31 - 1)}, "int32"),
+    ("floor_sites", {"multiples": (1, -2, 2)}, "multiples"),
+    ("floor_sites", {"sites": with_value((3, 3), -(2**31)), "multiples": (1, 1, 3)}, "int32"),
+    ("corners", {"strides": (1, 0, 2)}, "strides"),
+    ("corners", {"strides": (1, 2)}, "strides dim 0 is 2, expected 3"),
+    ("corners", {"sites": columns(3)}, "sites dim 1 is 3, expected 4"),
     ("knn", {"k": 0}, "k is 0, expected 1 to 100"),
     # No machine has the memory for the results.
     ("knn", {"k": 2**31 - 1, "new_xyz": np.zeros((2, 4096, 3), "f")}, "k is 2147483647, expected"),

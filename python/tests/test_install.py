@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 
@@ -29,6 +30,10 @@ for library, text in done.items(): print(library, text)
             assert f"{library} functions of {version}\n" in output
     for library in ("bevfusion", "deformable_detr", "pointops"):
         assert f"{library} extension modules\n" in output
+    for library in ("MinkowskiEngine", "torchsparse"):
+        assert re.search(
+            rf"^{library} (modules|functions) of {library} [\d.]+", output, re.MULTILINE
+        )
 
 
 @pytest.mark.parametrize(

@@ -113,3 +113,34 @@ def test_softmax_module_of_mmcv(reduction, is_weighted, dtype):
         return  # mmcv multiplies the gradient [N, C] by the gradients of the losses, [N].
     gradients = [torch.autograd.grad(*each)[0] for each in ((found, logits), (expected, variable))]
     torch.testing.assert_close(gradients[0].float(), gradients[1], **tolerance)
+
+
+@pytest.mark.parametrize("weighted", [None, "rows", "classes"])
+def test_targets_of_minus_one_in_mmdetection(weighted):
+    """mmdet3d's FCAF3D has such targets: on CUDA they are background, on a CPU an error."""
+    losses = pytest.importorskip("mmdet.models.losses")
+    importlib.import_module("mluop_omp.mmcv").install()
+    logits, target, *_ = cases.with_gradients("sigmoid_focal_loss")
+    logits = logits.detach().requires_grad_()
+    target = torch.arange(len(logits)) % (logits.shape[1] + 2) - 1
+    background = torch.where(target < 0, logits.shape[1], target)
+    shape = {None: (), "rows": logits.shape[:1], "classes": logits.shape}[weighted]
+    weight = None if weighted is None else torch.rand(shape)
+    for reduction, factor in (("none", None), ("sum", None), ("mean", 7.0)):
+        loss = losses.FocalLoss(gamma=1.5, alpha=0.4, loss_weight=3.0, reduction="mean")
+        arguments = weight, factor, reduction
+        found, expected = (loss(logits, each, *arguments) for each in (target, background))
+        torch.testing.assert_close(found, expected)
+        gradients = [torch.autograd.grad(each.sum(), logits)[0] for each in (found, expected)]
+        torch.testing.assert_close(*gradients)
+        assert gradients[0].any()
+
+
+def test_errors_of_mmdetection_remain():
+    losses = pytest.importorskip("mmdet.models.losses")
+    importlib.import_module("mluop_omp.mmcv").install()
+    logits = torch.zeros(4, 3)
+    with pytest.raises(RuntimeError, match="smaller than num_classes"):
+        losses.FocalLoss()(logits, torch.full((4,), 9))
+    with pytest.raises(RuntimeError, match="non-negative"):
+        losses.FocalLoss(activated=True)(logits.sigmoid(), torch.full((4,), -1))

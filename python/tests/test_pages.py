@@ -78,6 +78,8 @@ OUTPUTS = {
     "mmcv": r"Size\(\[\d+, 4\]\) torch.Size\(\[\d+, 3\]\)",
     "spconv": r"Size\(\[3, 32\]\)",
     "numpy": r"\[11\. 22\.\]",
+    "mluop_omp.minkowski": r"\[-4, -2, 0, 4\] \[3\.0, 21\.0, 3200\.0, 30000\.0\]",
+    "mluop_omp.torchsparse": r"\[-2, 0, 2, 4, 6\] \[21\.0, 3200\.0, 1000\.0, 30000\.0, 10000\.0\]",
     "mluop_omp.filters": r"Size\(\[27, 16, 32\]\) equal after .* and reversal of the offsets",
 }
 
