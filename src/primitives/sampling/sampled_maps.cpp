@@ -360,7 +360,8 @@ struct ExtentSink final : TapSink {
     // Samples outside, or at NaN, have no gradient.
     if (!(y >= -1 && y <= static_cast<float>(height))) return;
     first = std::min(first, y);
-    last = std::max(last, y);
+    // The high pixel of a sample above row 0 is in row 1, with a weight of 0.
+    last = std::max({last, y, 0.0F});
   }
   void add_zero_padded_sample(float y, float x) final { add_sample(y, x); }
   void add_pixel(int64_t row, int64_t) final { add_sample(static_cast<float>(row), 0); }

@@ -66,6 +66,14 @@ TEST(OpsRoiAlignRotated, GradientExample) {
   expect_near(made, "bottom_grad", {0.765625F, 0.109375F, 0.109375F, 0.015625F});
 }
 
+// Row 1 is the high row of a sample above row 0, with a weight of 0: NaN, in whichever band of rows it is.
+TEST(OpsRoiAlignRotated, InfiniteGradientAboveTheMap) {
+  cases::Case made =
+      one_roi("roi_align_rotated_backward", {0, 1, -0.5F, 1, 1, 0}, {{"c", 1024}, {"ph", 1}, {"pw", 1}});
+  set_values(made, "top_grad", std::vector<float>(1024, INFINITY));
+  expect_oracle_everywhere(made);
+}
+
 TEST(OpsRiroiAlignRotated, Examples) {
   for (const auto& [angle, expected] :
        {std::pair{kPi / 6, std::vector{84.81495458F, 148.42617051F, 212.03738644F, 190.83364780F}},
