@@ -301,7 +301,7 @@ NAN, INF = math.nan, math.inf
 @pytest.mark.parametrize(
     ("values", "pairs", "winner"),
     [
-        # Of equal values, the lowest offset, then the lowest row.
+        # Among equal values: the lowest offset, then the lowest row.
         ([3, 3, 1], [[(1, 0)], [(0, 0)], [(2, 0)]], 1),
         ([3, 3, 1], [[(2, 0), (1, 0), (0, 0)]], 0),
         ([1, 3, 3], [[(0, 0)], [], [(2, 0), (1, 0)]], 1),

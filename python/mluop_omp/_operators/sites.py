@@ -130,7 +130,7 @@ def site_pairs(
     """Finds the index pairs (the kernel map) of a sparse convolution between two lists of sites.
 
     Offset k pairs input i with output o of the same batch where ``inputs[i] = outputs[o] +
-    offsets[k]``. Of equal inputs, the first is paired.
+    offsets[k]``. The first of equal inputs is paired.
 
     Args:
         inputs: int32 [N, 1 + D], D 1 to 7.
