@@ -77,15 +77,19 @@ def _shared_labels(labels: Tensor, first: Tensor, inverse: Tensor, ignore_label:
 
 
 def quantize_label(coords: Any, labels: Any, ignore_label: int) -> tuple[Any, Any, Any]:
-    """As `quantize`, and the label of each distinct row; ignore_label where its rows differ."""
+    """As `quantize`, and the label of each distinct row; ignore_label where its rows differ.
+
+    Labels in tensors are int64, as losses of PyTorch require; in arrays, int32 unless given as
+    int64.
+    """
     first, inverse = _unique(as_tensor(coords))
     integers = _integers(as_tensor(labels), ignore_label)
     if integers.shape != (len(inverse),):
         raise bad_param(f"labels has shape {list(integers.shape)}, expected [{len(inverse)}]")
-    results = first, inverse, _shared_labels(integers, first, inverse, ignore_label)
+    shared = _shared_labels(integers, first, inverse, ignore_label)
     if is_array(coords):
-        return results[0].numpy(), results[1].numpy(), results[2].numpy()
-    return results
+        return first.numpy(), inverse.numpy(), shared.numpy()
+    return first, inverse, shared.long()
 
 
 def _discrete(coordinates: Any, quantization_size: Any) -> Tensor:

@@ -125,6 +125,9 @@ def test_types_of_labels(dtype):
     _, kept = utils.sparse_quantize(points, labels=np.array([1, 2], dtype))
     assert kept.tolist() == [-100]
     assert kept.dtype == (np.int64 if dtype is np.int64 else np.int32)
+    labels = torch.from_numpy(np.array([1, 2], dtype))
+    _, kept = utils.sparse_quantize(torch.from_numpy(points), labels=labels)
+    assert kept.tolist() == [-100] and kept.dtype == torch.int64
 
 
 def test_errors_of_quantization():
