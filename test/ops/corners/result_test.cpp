@@ -155,7 +155,8 @@ TEST(OpsCornersErrors, StridesAndSizes) {
                   MLUOP_STATUS_NOT_SUPPORTED},
                  {all_of({set_shape("points", {60, 1}), set_shape("sites", {80, 1}), set_shape("strides", {0})}),
                   "points dim 1 is 1, expected 2 to 8"},
-                 {all_of({set_shape("points", {60, 9}), set_shape("sites", {80, 9}), set_shape("strides", {8})}),
+                 {all_of({set_shape("points", {20, 9}), set_shape("sites", {30, 9}), set_shape("strides", {8}),
+                          set_shape("corners", {20, 8}), set_shape("weights", {20, 8})}),
                   "points dim 1 is 9, expected 2 to 8"}},
                 {.query = Query::kFails});
 }

@@ -142,8 +142,8 @@ TEST(OpsReachedSitesErrors, SumsAndSizes) {
        {all_of({set_shape("sites", {60, 1}), set_shape("offsets", {8, 0}), set_shape("multiples", {0}),
                 set_shape("reached", {480, 1})}),
         "sites dim 1 is 1, expected 2 to 8"},
-       {all_of({set_shape("sites", {60, 9}), set_shape("offsets", {8, 8}), set_shape("multiples", {8}),
-                set_shape("reached", {480, 9})}),
+       {all_of({set_shape("sites", {20, 9}), set_shape("offsets", {3, 8}), set_shape("multiples", {8}),
+                set_shape("reached", {60, 9})}),
         "sites dim 1 is 9, expected 2 to 8"}},
       {.query = Query::kFails});
 }
@@ -166,7 +166,7 @@ TEST(OpsFloorSites, ExtremeCoordinates) {
   Numbers sites;
   for (const int32_t batch : {INT32_MIN, 0, INT32_MAX}) {
     for (const int32_t x : {INT32_MIN, INT32_MIN + 1, -1, 0, INT32_MAX})
-      sites.insert(sites.end(), {batch, x, x, -x / 2, 7});
+      sites.insert(sites.end(), {batch, x, x, -(x / 2), 7});
   }
   for (const Numbers& multiples : {Numbers{1, 1, 1, 1}, {1 << 30, 2, 1, INT32_MAX}, {2, 4, INT32_MAX, 3}}) {
     expect_oracle_everywhere(floor_case(4, sites, multiples));

@@ -17,7 +17,8 @@ TEST(OpsUniqueRowsErrors, Sizes) {
   // rows is [60, 4].
   expect_errors(make_case("unique_rows", MLUOP_DTYPE_INT32, {}),
                 {{set_shape("rows", {60, 0}), "rows dim 1 is 0, expected 1 to 8"},
-                 {set_shape("rows", {60, 9}), "rows dim 1 is 9, expected 1 to 8"},
+                 {all_of({set_shape("rows", {20, 9}), set_shape("first", {20}), set_shape("inverse", {20})}),
+                  "rows dim 1 is 9, expected 1 to 8"},
                  {set_shape("rows", {kTooMany, 4}), "rows dim 0 is 2147483648, expected fewer than 2^31",
                   MLUOP_STATUS_NOT_SUPPORTED}},
                 {.query = Query::kFails});
@@ -28,7 +29,8 @@ TEST(OpsUnionRowsErrors, Sizes) {
   expect_errors(make_case("union_rows", MLUOP_DTYPE_INT32, {}),
                 {{all_of({set_shape("a", {60, 0}), set_shape("b", {40, 0}), set_shape("rows", {100, 0})}),
                   "a dim 1 is 0, expected 1 to 8"},
-                 {all_of({set_shape("a", {60, 9}), set_shape("b", {40, 9}), set_shape("rows", {100, 9})}),
+                 {all_of({set_shape("a", {20, 9}), set_shape("b", {15, 9}), set_shape("rows", {35, 9}),
+                          set_shape("index_a", {20}), set_shape("index_b", {15})}),
                   "a dim 1 is 9, expected 1 to 8"},
                  {set_shape("b", {40, 3}), "b dim 1 is 3, expected 4"},
                  {set_shape("a", {kTooMany, 4}), "a dim 0 is 2147483648, expected fewer than 2^31",
