@@ -54,6 +54,19 @@ TEST(OpsSyncBatchNorm, GatherOfOneElement) {
   EXPECT_EQ(call.floats("moving_var"), std::vector<float>{2});
 }
 
+TEST(OpsSyncBatchNorm, GatherOfNoElements) {
+  cases::Case made = make_case("sync_batch_norm_gather_stats_with_counts", kFloat, {{"w", 2}, {"c", 1}});
+  set_values(made, "count_all", std::vector<float>{0, 0});
+  set_values(made, "moving_mean", std::vector<float>{3});
+  set_values(made, "moving_var", std::vector<float>{5});
+  const Handle handle;
+  const OperatorCall call(handle, made);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  for (const char* id : {"mean", "invstd"}) EXPECT_EQ(call.floats(id), std::vector<float>{0});
+  EXPECT_EQ(call.floats("moving_mean"), std::vector<float>{3});
+  EXPECT_EQ(call.floats("moving_var"), std::vector<float>{5});
+}
+
 TEST(OpsSyncBatchNorm, BackwardExample) {
   cases::Case made =
       make_case("sync_batch_norm_backward_elemt", kFloat, {{"n", 1}, {"s", 1}, {"c", 1}, {"affine", 1}});
