@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from mluop_omp.minkowski import _geometry
 from mluop_omp.minkowski._coordinates import CoordinateMapKey
 from mluop_omp.minkowski._kernels import ConvolutionMode, KernelGenerator, RegionType
 from mluop_omp.minkowski._tensors import SparseTensor
+from mluop_omp.torch._parameters import draw_uniform
 from mluop_omp.torch._precision import of_convolution
 from mluop_omp.torch.site_maps import KernelMap, convolve, sum_pool, themselves
 
@@ -47,10 +47,7 @@ class KernelLayer(MinkowskiModuleBase):
 
     def _draw_parameters(self, channels: int) -> None:
         """Draws kernel and bias uniformly from +-1 / sqrt(channels K)."""
-        bound = 1 / math.sqrt(channels * self.kernel_generator.kernel_volume)
-        nn.init.uniform_(self.kernel, -bound, bound)
-        if self.bias is not None:
-            nn.init.uniform_(self.bias, -bound, bound)
+        draw_uniform(channels * self.kernel_generator.kernel_volume, self.kernel, self.bias)
 
     def _biased(self, features: Tensor) -> Tensor:
         # Under autocast, features have its type.

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from mluop_omp._operators.sparse_conv import output_space
 from mluop_omp.torch import functional
+from mluop_omp.torch._parameters import draw_uniform
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,10 +89,8 @@ class _SparseConvolution(nn.Module):
 
     def reset_parameters(self) -> None:
         """Initializes the parameters as torch.nn.Conv3d does."""
-        bound = 1 / math.sqrt(self.in_channels * math.prod(self.kernel_size))
-        nn.init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            nn.init.uniform_(self.bias, -bound, bound)
+        inputs = self.in_channels * math.prod(self.kernel_size)
+        draw_uniform(inputs, self.weight, self.bias)
 
     def _rulebook(self, input: SparseTensor) -> Rulebook:
         space = tuple(input.spatial_shape)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mluop_omp._library import bad_param
+from mluop_omp.torch._parameters import draw_uniform
 from mluop_omp.torch.site_maps import KernelMap, convolve, exchanged, themselves
 from mluop_omp.torchsparse import _config
 from mluop_omp.torchsparse._maps import (
@@ -203,10 +204,7 @@ class _Conv3d(nn.Module):
     def reset_parameters(self) -> None:
         """Draws uniformly from +-1 / sqrt(channels K); out_channels if transposed."""
         channels = self.out_channels if self.transposed else self.in_channels
-        bound = 1 / math.sqrt(channels * self.kernel_volume)
-        nn.init.uniform_(self.kernel, -bound, bound)
-        if self.bias is not None:
-            nn.init.uniform_(self.bias, -bound, bound)
+        draw_uniform(channels * self.kernel_volume, self.kernel, self.bias)
 
     def extra_repr(self) -> str:
         return (
