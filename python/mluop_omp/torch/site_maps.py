@@ -109,7 +109,7 @@ def _operator_rows(map: KernelMap) -> int:
     return max(map.num_in, *map.num.tolist())
 
 
-def _listed(map: KernelMap) -> tuple[Tensor, Tensor, Tensor]:
+def listed(map: KernelMap) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the offset, input row and output row of each pair, ascending by offset."""
     columns = torch.arange(map.pairs.shape[2], device=map.num.device)
     is_pair = columns < map.num.unsqueeze(1)
@@ -121,7 +121,7 @@ def _listed(map: KernelMap) -> tuple[Tensor, Tensor, Tensor]:
 def sum_pool(feats: Tensor, map: KernelMap) -> Tensor:
     """Adds the inputs of each output: [num_out, C] from feats [num_in, C]."""
     _require_rows(feats, map.num_in)
-    _, rows, outputs = _listed(map)
+    _, rows, outputs = listed(map)
     return Sum.apply(feats, None, rows, outputs, map.num_out)
 
 
@@ -129,7 +129,7 @@ def sum_pool(feats: Tensor, map: KernelMap) -> Tensor:
 def average_pool(feats: Tensor, map: KernelMap) -> Tensor:
     """Divides the sum of the inputs of each output by their number; 0 without an input."""
     _require_rows(feats, map.num_in)
-    _, rows, outputs = _listed(map)
+    _, rows, outputs = listed(map)
     return means(Sum.apply(feats, None, rows, outputs, map.num_out), outputs)
 
 
@@ -141,7 +141,7 @@ def max_pool(feats: Tensor, map: KernelMap) -> Tensor:
     greater than all numbers. An output without an input is 0.
     """
     _require_rows(feats, map.num_in)
-    return maxima(feats, *_listed(map), map.num_out)
+    return maxima(feats, *listed(map), map.num_out)
 
 
 def gather_sum(feats: Tensor, index: Tensor, weights: Tensor) -> Tensor:

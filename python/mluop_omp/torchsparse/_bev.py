@@ -8,7 +8,6 @@ take the batch for x; here all compute what their documentation says.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +17,9 @@ from torch import Tensor, nn
 from mluop_omp._library import bad_param
 from mluop_omp._operators._torch import ops
 from mluop_omp.torch._arrays import to_index, to_int32
+from mluop_omp.torch._parameters import draw_uniform
 from mluop_omp.torch.site_maps import KernelMap, convolve, segment_mean, segment_sum
-from mluop_omp.torchsparse import _tensors
+from mluop_omp.torchsparse import _maps, _tensors
 
 
 def _floor(values: Tensor, divisor: Any) -> Tensor:
@@ -50,7 +50,7 @@ def _flattened(input: Any, dim: int, step: int) -> tuple[Tensor, Tensor]:
     sites = torch.cat([_tensors.batches(input).unsqueeze(1), axes], 1)
     rows, inverse = ops.unique_rows(to_int32("coords", sites), True)
     distinct = sites[rows.long()].int()
-    return distinct[:, [1, 2, 3, 0]] if input._batch else distinct, inverse
+    return _maps.batch_last(distinct) if input._batch else distinct, inverse
 
 
 class _Height(nn.Module):
@@ -61,9 +61,8 @@ class _Height(nn.Module):
     ) -> None:
         self.in_channels, self.out_channels = in_channels, out_channels
         self.n_kernels = n_kernels
-        bound = 1 / math.sqrt(in_channels)
         self.kernel = nn.Parameter(torch.empty(n_kernels, in_channels, out_channels))
-        nn.init.uniform_(self.kernel, -bound, bound)
+        draw_uniform(in_channels, self.kernel)
         self.bias: Any = nn.Parameter(torch.zeros(1, out_channels)) if bias else 0
 
     def _products(self, feats: Tensor, height: Tensor) -> Tensor:

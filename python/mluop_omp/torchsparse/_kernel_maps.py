@@ -7,15 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mluop_omp.torch.site_maps import KernelMap
+from mluop_omp.torch.site_maps import KernelMap, listed
 from mluop_omp.torchsparse import _config, _maps
 from mluop_omp.torchsparse._utils import Size, make_ntuple
 
 
 def _listed(pairs: KernelMap) -> tuple[Tensor, Tensor]:
     """Returns the pairs int64 [P, 2], input and output row, by offset; and their numbers [K]."""
-    is_pair = torch.arange(pairs.pairs.shape[2]) < pairs.num.unsqueeze(1)
-    return pairs.pairs.transpose(1, 2)[is_pair].long(), pairs.num.long()
+    return torch.stack(listed(pairs)[1:], 1), pairs.num.long()
 
 
 def build_kernel_map(
