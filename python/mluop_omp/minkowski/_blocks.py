@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
@@ -26,16 +25,21 @@ class _Block(nn.Module):
 
     def _build(
         self,
-        channels: Sequence[int],
-        steps: Sequence[dict[str, Any]],
+        inplanes: int,
+        planes: int,
+        stride: Any,
+        dilation: Any,
         downsample: nn.Module | None,
         bn_momentum: float,
         dimension: int,
     ) -> None:
-        """channels: of x and of each convolution; steps: strides and dilations of each."""
-        layers = zip(self._kernel_sizes, channels, channels[1:], steps)
-        for number, (kernel, inputs, outputs, own) in enumerate(layers, 1):
-            conv = MinkowskiConvolution(inputs, outputs, kernel, dimension=dimension, **own)
+        """Convolutions of size 3 have the dilation, the first of them the stride."""
+        sizes = self._kernel_sizes
+        channels = (inplanes, *[planes] * (len(sizes) - 1), planes * self.expansion)
+        for number, (kernel, inputs, outputs) in enumerate(zip(sizes, channels, channels[1:]), 1):
+            own_stride = stride if number == sizes.index(3) + 1 else 1
+            geometry = (kernel, own_stride, dilation if kernel == 3 else 1)
+            conv = MinkowskiConvolution(inputs, outputs, *geometry, dimension=dimension)
             self.add_module(f"conv{number}", conv)
             self.add_module(f"norm{number}", MinkowskiBatchNorm(outputs, momentum=bn_momentum))
         self.relu = LAYERS["MinkowskiReLU"](inplace=True)
@@ -70,8 +74,7 @@ class BasicBlock(_Block):
         dimension: int = -1,
     ) -> None:
         super().__init__()
-        steps = {"stride": stride, "dilation": dilation}, {"dilation": dilation}
-        self._build((inplanes, planes, planes), steps, downsample, bn_momentum, dimension)
+        self._build(inplanes, planes, stride, dilation, downsample, bn_momentum, dimension)
 
 
 class Bottleneck(_Block):
@@ -91,9 +94,7 @@ class Bottleneck(_Block):
         dimension: int = -1,
     ) -> None:
         super().__init__()
-        channels = inplanes, planes, planes, planes * self.expansion
-        steps: Sequence[dict[str, Any]] = {}, {"stride": stride, "dilation": dilation}, {}
-        self._build(channels, steps, downsample, bn_momentum, dimension)
+        self._build(inplanes, planes, stride, dilation, downsample, bn_momentum, dimension)
 
 
 class SELayer(nn.Module):

@@ -25,6 +25,7 @@ from mluop_omp.minkowski._kernels import (
     to_int_list,
 )
 from mluop_omp.minkowski._keys import CoordinateMapKey as CoordinateMapKey
+from mluop_omp.minkowski._keys import finer_stride
 from mluop_omp.minkowski._points import floored, rows_of
 from mluop_omp.torch import functional, site_maps
 from mluop_omp.torch.site_maps import KernelMap
@@ -91,10 +92,6 @@ class CoordinateManager(FieldMaps):
             self._store(key, floors)
         return key
 
-    def strided(self, key: CoordinateMapKey, stride: Sequence[int]) -> CoordinateMapKey:
-        """As `stride`, with the string of the key."""
-        return self.stride(key, stride)
-
     def transposed(
         self, key: CoordinateMapKey, stride: Sequence[int], offsets: Tensor
     ) -> CoordinateMapKey:
@@ -102,10 +99,7 @@ class CoordinateManager(FieldMaps):
 
         If the manager lacks it, its sites are the sums of sites and offsets, ascending.
         """
-        own = key.get_tensor_stride()
-        if any(t % step for t, step in zip(own, stride)):
-            raise bad_param(f"the tensor stride is {own}, expected multiples of {list(stride)}")
-        strides = [t // step for t, step in zip(own, stride)]
+        strides = finer_stride(key, stride)
         transposed = CoordinateMapKey(strides, "")
         if transposed.name in self._sites:
             return transposed

@@ -10,6 +10,7 @@ from torch import Tensor
 from mluop_omp._library import bad_param
 from mluop_omp.minkowski._coordinates import CoordinateManager, CoordinateMapKey
 from mluop_omp.minkowski._kernels import KernelGenerator
+from mluop_omp.minkowski._keys import finer_stride
 from mluop_omp.minkowski._tensors import SparseTensor
 from mluop_omp.torch.site_maps import KernelMap, exchanged
 
@@ -44,15 +45,9 @@ def require_key(coordinates: Any) -> CoordinateMapKey:
 def _out_stride(
     key: CoordinateMapKey, generator: KernelGenerator, is_transposed: bool
 ) -> list[int]:
-    strides = list(key.get_tensor_stride())
-    if not is_transposed:
-        return [t * step for t, step in zip(strides, generator.kernel_stride)]
-    if any(t % step for t, step in zip(strides, generator.kernel_stride)):
-        raise bad_param(
-            f"the tensor stride is {strides}, expected multiples of the stride "
-            f"{generator.kernel_stride} of a transposed layer"
-        )
-    return [t // step for t, step in zip(strides, generator.kernel_stride)]
+    if is_transposed:
+        return finer_stride(key, generator.kernel_stride)
+    return [t * step for t, step in zip(key.get_tensor_stride(), generator.kernel_stride)]
 
 
 def _created_key(
@@ -67,7 +62,7 @@ def _created_key(
         return manager.reached(key, out_stride, offsets, aligned=not is_transposed)
     if is_transposed:
         return manager.transposed(key, generator.kernel_stride, offsets)
-    return manager.strided(key, generator.kernel_stride)
+    return manager.stride(key, generator.kernel_stride)
 
 
 def output_key(

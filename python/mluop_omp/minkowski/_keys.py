@@ -71,3 +71,14 @@ class CoordinateMapKey:
     def __repr__(self) -> str:
         stride, string_id = self._name or ((), "")
         return f"coordinate map key:{list(stride)}" + (f":{string_id}" if string_id else "")
+
+
+def finer_stride(key: CoordinateMapKey, stride: Sequence[int]) -> list[int]:
+    """Returns the tensor stride t / s of a transposed layer. Raises MluOpError for fractions."""
+    own = key.get_tensor_stride()
+    if any(t % step for t, step in zip(own, stride)):
+        raise bad_param(
+            f"the tensor stride is {own}, expected multiples of {list(stride)}, the stride of a "
+            "transposed layer"
+        )
+    return [t // step for t, step in zip(own, stride)]
