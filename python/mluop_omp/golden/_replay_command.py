@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-from typing import Any
+import os
+from typing import Any, Callable
 
 from mluop_omp import _requirements
 from mluop_omp.golden._command import add_common, print_report, rules_of, write_json
@@ -14,11 +15,16 @@ from mluop_omp.golden.runs import replay
 _DESCRIPTION = """
 Calls every module of MODEL on the inputs that are recorded in RUN, a file of mluop_omp.record, and
 lists the modules whose outputs rounding does not explain. Each module is judged alone.
+MODEL may be an ONNX model, whose nodes are judged; RUN may then also be a .npz of tensors by their
+names in the graph, a RunResults of Polygraphy, or a dump of msprobe.
 """
 _EPILOG = """
 Exit status: 0 every call agrees; 1 a call stands out, or parameters or calls differ; 2 nothing was
 compared, or the arguments are invalid.
 """
+# Functions that replay models in files of other suffixes, and add their options to the parser.
+REPLAYS: dict[str, Callable[[argparse.Namespace], Any]] = {}
+OPTIONS: list[Callable[[argparse.ArgumentParser], None]] = []
 
 
 def add_parser(commands: Any) -> None:
@@ -32,15 +38,18 @@ def add_parser(commands: Any) -> None:
         "model",
         metavar="MODEL",
         help="FILE.py:NAME or PACKAGE.MODULE:NAME of a torch.nn.Module, or of a function without "
-        "arguments that returns one",
+        "arguments that returns one; or FILE.onnx",
     )
     parser.add_argument("file", metavar="RUN", help="the run of the device, or of a reference")
     parser.add_argument(
         "--inputs",
         metavar="FILE.pt",
         help="the arguments of the model, written by torch.save: a tuple, a dict of named "
-        "arguments, or the only one; default: the recorded ones",
+        "arguments, or the only one; default: the recorded ones. ONNX model: a .npz of inputs that "
+        "RUN lacks",
     )
+    for add in OPTIONS:
+        add(parser)
     add_common(parser, "rename each module of MODEL", "RUN")
     parser.add_argument("--all", action="store_true", help="list every call")
     parser.set_defaults(run=run)
@@ -48,15 +57,20 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
-    _requirements.require("torch")
-    model = _model(arguments.model)
-    names = rules_of(arguments)
-    result = replay(model, arguments.file, _inputs(arguments.inputs), names=names)
+    suffix = os.path.splitext(arguments.model)[1].lower()
+    result = REPLAYS.get(suffix, _replay)(arguments)
     print_report(result.text(arguments.all))
     write_json(arguments, result)
     differs = result.suspects or result.state or result.missing
     has_compared = any(each.errors for each in result.calls)
     return 0 if result else 1 if differs and has_compared else 2
+
+
+def _replay(arguments: argparse.Namespace) -> Any:
+    _requirements.require("torch")
+    model = _model(arguments.model)
+    names = rules_of(arguments)
+    return replay(model, arguments.file, _inputs(arguments.inputs), names=names)
 
 
 def _inputs(path: str | None) -> Any:

@@ -5,6 +5,7 @@ _sources.py and write them through _writer.py; _operations.py finds the operatio
 _exported.py runs exported graphs, _sampling.py chooses parts of large tensors, _budget.py shares
 the bytes of the file, _state.py records parameters and buffers, _changes.py notices writes to
 tensors. _run.py reads the file; formats/ reads the files of other tools.
+_graphs.py matches runs of ONNX graphs with the tensors of other runs, by name.
 
 _compare.py compares two runs: _alignment.py pairs their calls, _values.py compares tensors with
 _rows.py (what joins rows in another order), _orders.py (how) and _sample_patterns.py, _rounding.py

@@ -12,12 +12,13 @@ from mluop_omp.golden.comparison import Comparison
 from mluop_omp.golden.comparison._criteria import Criteria, Options
 from mluop_omp.golden.comparison._sites import Columns, check_columns
 from mluop_omp.golden.runs._alignment import Alignment, align
+from mluop_omp.golden.runs._graphs import matched, opened_pair
 from mluop_omp.golden.runs._judge import Judge, pairs_of
 from mluop_omp.golden.runs._names import NameMap, Names, contains
 from mluop_omp.golden.runs._result import GradientDifference, RunComparison
 from mluop_omp.golden.runs._rounding import Error, error_in, outputs_of, short_type
 from mluop_omp.golden.runs._rows import Rows
-from mluop_omp.golden.runs._run import Gradient, Run, RunSource, Value, opened
+from mluop_omp.golden.runs._run import Gradient, Run, RunSource, Value
 from mluop_omp.golden.runs._values import compare_recorded, require_equal_seeds
 
 
@@ -38,7 +39,8 @@ def compare_runs(
     Calls are paired by the names of their modules and their numbers; where these differ, by the
     prefix of a wrapper, by the inputs of repeated calls, and by class and shapes. Inputs and
     outputs are matched by path, or by position where paths differ. Rows in another order are joined
-    by coordinates, boxes by overlap; samples are compared where a run holds a sample.
+    by coordinates, boxes by overlap; samples are compared where a run holds a sample. If one run is
+    of an ONNX graph, the tensors of the other one are matched by their names in the graph.
 
     The error of a tensor is the root mean square of the differences over the root mean square of
     the expected numbers, or 1/16 of the relative error of an element. A call differs if its error
@@ -54,7 +56,8 @@ def compare_runs(
     differs, nor a parameter or buffer.
 
     Args:
-        found, expected: runs: files of `mluop_omp.record` or of other tools, or `Run` objects.
+        found, expected: runs: files of `mluop_omp.record` or of other tools, or `Run` objects. A
+            .npz of tensors is compared with the run of a graph.
         names: renames modules of the found run: a dict of regular expressions and replacements,
             such as {r"module\\.(.*)": r"\\1"}, pairs of them, or texts r"module\\.(.*)=\\1". The
             first expression that matches a whole name applies.
@@ -74,8 +77,13 @@ def compare_runs(
     """
     options = Options.of(rtol, atol, criteria, worst, axes)
     options = dataclasses.replace(options, columns=check_columns(columns))
-    with opened(found) as found_run, opened(expected) as expected_run:
-        return _RunComparer(found_run, expected_run, NameMap(names), options).compare()
+    with opened_pair(found, expected) as runs:
+        renamed = NameMap(names)
+        found_run, expected_run, notes = matched(*runs, renamed)
+        # The calls of matched runs have the names of the graph.
+        rules = renamed if found_run is runs[0] else NameMap(None)
+        result = _RunComparer(found_run, expected_run, rules, options).compare()
+        return dataclasses.replace(result, notes=(*notes, *result.notes))
 
 
 class _RunComparer:

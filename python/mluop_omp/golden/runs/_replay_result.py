@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from mluop_omp.golden._text import counted, labeled, listed, module_label, table
@@ -59,6 +60,7 @@ class Replay:
         missing: calls of the run that the model did not make.
         other: calls that the model made with tensors of other shapes, such as other proposals.
         notes: further findings, one a line.
+        skipped: nodes of an ONNX graph that were not computed, and why.
     """
 
     calls: tuple[ReplayedCall, ...]
@@ -67,6 +69,7 @@ class Replay:
     missing: tuple[str, ...]
     other: tuple[str, ...]
     notes: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -76,6 +79,7 @@ class Replay:
         missing: list[str],
         others: list[ReplayedCall],
         notes: list[str],
+        skipped: Sequence[str] = (),
     ) -> Replay:
         ratios = collections.defaultdict(list)
         for each in calls:
@@ -83,11 +87,13 @@ class Replay:
         suspects = [each for each in calls if _stands_out(each.ratio, ratios[each.call.kind])]
         suspects.sort(key=lambda each: -each.ratio)
         other = tuple(each.label for each in others if each not in suspects)
-        return cls(tuple(calls), tuple(suspects), state, tuple(missing), other, tuple(notes))
+        findings = tuple(missing), other, tuple(notes), tuple(skipped)
+        return cls(tuple(calls), tuple(suspects), state, *findings)
 
     def __bool__(self) -> bool:
         has_errors = any(each.errors for each in self.calls)
-        return has_errors and not (self.suspects or self.state or self.missing or self.other)
+        rest = self.state or self.missing or self.other or self.skipped
+        return has_errors and not (self.suspects or rest)
 
     def __str__(self) -> str:
         return self.text()
@@ -116,6 +122,7 @@ class Replay:
             ("parameters and buffers that differ", state),
             ("calls of the run that the model did not make", self.missing),
             ("not compared, as tensors have other shapes", self.other),
+            ("not computed", self.skipped),
         ):
             if names:
                 lines.append(f"{title}: {len(names)}: {listed(names)}")
@@ -125,11 +132,10 @@ class Replay:
         count, number = counted(len(self.calls), "call"), len(self.suspects)
         if not any(each.errors for each in self.calls):
             return "nothing was compared"
-        if not number and (self.missing or self.other):
+        if not number and (self.missing or self.other or self.skipped):
             agreeing = len(self.calls) - len(self.other)
-            return (
-                f"not all was compared: {agreeing} of {len(self.calls) + len(self.missing)} agree"
-            )
+            total = len(self.calls) + len(self.missing) + len(self.skipped)
+            return f"not all was compared: {agreeing} of {total} agree"
         if not number:
             return f"agrees: {count}, each on its recorded inputs"
         return f"{number} of {count} {'stands' if number == 1 else 'stand'} out"
@@ -143,6 +149,7 @@ class Replay:
             "state": {name: error.value for name, error in self.state.items()},
             "missing": list(self.missing),
             "other": list(self.other),
+            "skipped": list(self.skipped),
             "notes": list(self.notes),
         }
 

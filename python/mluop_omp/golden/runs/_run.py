@@ -22,7 +22,7 @@ from mluop_omp.golden.comparison._files import read_member, unique
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._objects import Invalid as _Invalid
 from mluop_omp.golden.runs._objects import Object as _Object
-from mluop_omp.golden.runs.formats import reader_of, write_polygraphy
+from mluop_omp.golden.runs.formats import read_named, reader_of, write_polygraphy
 
 FORMAT, VERSION = "mluop_omp run", 2
 DESCRIPTION = "run.json"
@@ -74,6 +74,8 @@ class Call:
         line: for an operation of PyTorch, the line of Python that calls it, such as
             "model.py:12 in forward"; "" for a module. Its module is the name of the module that
             contains it, "::", and the name of the operation.
+        scope: for a node of an ONNX graph, whose paths are names of tensors, the module that it was
+            exported from, "" if unknown; None for other calls.
     """
 
     module: str
@@ -86,6 +88,7 @@ class Call:
     arguments: Any = None
     written: dict[str, Value] = dataclasses.field(default_factory=dict)
     line: str = ""
+    scope: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,11 +192,14 @@ class Run:
         is_closed: whether the file has been closed.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises ValueError if the file is not a run, OSError if it cannot be opened."""
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str], *, has_names: bool = False) -> None:
+        """Raises ValueError if the file is not a run, OSError if it cannot be opened.
+
+        has_names: the file is a .npz of tensors by their names in a graph.
+        """
+        self.path, self._has_names = os.fspath(path), has_names
         with _errors(self.path), contextlib.ExitStack() as resources:
-            read = reader_of(self.path)
+            read = read_named if has_names else reader_of(self.path)
             if read is None:
                 contents = _read_zip(self.path, resources)
             else:
@@ -217,6 +223,10 @@ class Run:
     def close(self) -> None:
         self.is_closed = True
         self._resources.close()
+
+    def reopened(self, path: str) -> Run:
+        """Opens the file again, whose absolute path is given."""
+        return Run(path, has_names=self._has_names)
 
     def __str__(self) -> str:
         sampled = sum(each.is_sample for each in self.tensors.values())
@@ -467,7 +477,8 @@ def _call(item: _Object, tensors: dict[str, Recorded]) -> Call:
     texts = tuple(f"{path_of(role, path)}: {kind}" for role, path, kind in skipped)
     head = item.get("module", str), item.get("call", int), item.get("class", str)
     arguments, line = item.members.get("arguments"), item.get("line", str, "")
-    return Call(*head, inputs, outputs, state, texts, arguments, written, line)
+    scope = item.get("scope", str, None)
+    return Call(*head, inputs, outputs, state, texts, arguments, written, line, scope)
 
 
 def _gradient(item: _Object, tensors: dict[str, Recorded]) -> Gradient:

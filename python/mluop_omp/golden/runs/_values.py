@@ -402,7 +402,7 @@ def _incomparable(reason: str) -> Comparison:
 def _read_again(read: _Read, run: Run, path: str, value: Value, side: int) -> Any:
     if not run.is_closed:
         return read(run, value, side)
-    with Run(path) as reopened:
+    with run.reopened(path) as reopened:
         return read(reopened, value, side)
 
 

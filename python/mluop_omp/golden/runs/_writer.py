@@ -6,15 +6,20 @@ import hashlib
 import json
 import re
 import zipfile
-from typing import IO, Any, BinaryIO, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Union, cast
 
 import numpy as np
 
 from mluop_omp.golden.comparison import SparseSites
 from mluop_omp.golden.runs import _sampling
 from mluop_omp.golden.runs._budget import Budget
+from mluop_omp.golden.runs._elements import ArraySource
 from mluop_omp.golden.runs._run import DESCRIPTION, FORMAT, VERSION
-from mluop_omp.golden.runs._sources import Source
+
+if TYPE_CHECKING:
+    from mluop_omp.golden.runs._sources import Source
+
+    AnySource = Union[Source, ArraySource]
 
 _MAX_LABEL = 80
 _MAX_REASON = 1000
@@ -77,9 +82,9 @@ class RunWriter:
         """
         extents: dict[str, Any] = {}
         if not isinstance(leaf, SparseSites):
-            source = Source(leaf)
+            source = _source(leaf)
         else:
-            source, indices = Source(leaf.features), Source(leaf.batch_first())
+            source, indices = _source(leaf.features), _source(leaf.batch_first())
             if source.has_values and indices.has_values:
                 sites = self._sites(f"{label}.indices", indices, source)
                 extents = {"spatial_shape": leaf.spatial_shape, "batch_size": leaf.batch_size}
@@ -102,7 +107,7 @@ class RunWriter:
                 f"{len(self._lines['calls'])} calls: raise it or record fewer modules"
             )
 
-    def _dense(self, label: str, source: Source, is_state: bool) -> str:
+    def _dense(self, label: str, source: AnySource, is_state: bool) -> str:
         if not source.has_values:
             return self._add(label, source, None, {"values": False})
         size, before = source.size * source.itemsize, self._used()
@@ -126,14 +131,14 @@ class RunWriter:
             self._budget.use(self._used() - before)
         return name
 
-    def _read(self, source: Source, count: int) -> tuple[np.ndarray, dict[str, Any] | None]:
+    def _read(self, source: AnySource, count: int) -> tuple[np.ndarray, dict[str, Any] | None]:
         """Returns the elements of a sample and its description. count: 0 for all elements."""
         if count == 0:
             return source.read(), None
         parts = _sampling.parts(self._seed, count, source.shape)
         return source.sample(parts), {"count": count}
 
-    def _sites(self, label: str, indices: Source, features: Source) -> Sites:
+    def _sites(self, label: str, indices: AnySource, features: AnySource) -> Sites:
         """Records the sites of a sparse tensor, or a sample of them."""
         array = indices.read()
         size = indices.size * indices.itemsize + features.size * features.itemsize
@@ -170,7 +175,7 @@ class RunWriter:
     def _add(
         self,
         label: str,
-        source: Source,
+        source: AnySource,
         values: np.ndarray | None,
         sample: dict[str, Any] | None = None,
     ) -> str:
@@ -198,7 +203,16 @@ class RunWriter:
         return cast(IO[bytes], self._zip.open(info, "w", force_zip64=size >= 2**31 - 2**16))
 
 
-def _key(source: Source, values: np.ndarray, sample: dict[str, Any] | None) -> tuple:
+def _source(leaf: Any) -> AnySource:
+    """Returns a tensor to record; arrays need no PyTorch."""
+    if isinstance(leaf, np.ndarray):
+        return ArraySource(np.asarray(leaf))
+    from mluop_omp.golden.runs._sources import Source
+
+    return Source(leaf)
+
+
+def _key(source: AnySource, values: np.ndarray, sample: dict[str, Any] | None) -> tuple:
     return source.dtype, source.shape, _digest(values), json.dumps(sample)
 
 

@@ -13,9 +13,10 @@ from typing import Any, Callable
 import numpy as np
 
 from mluop_omp.golden.runs.formats import _msprobe, _polygraphy
+from mluop_omp.golden.runs.formats._named import read as read_named
 from mluop_omp.golden.runs.formats._polygraphy import write as write_polygraphy
 
-__all__ = ["reader_of", "write_polygraphy"]
+__all__ = ["read_named", "reader_of", "write_polygraphy"]
 
 _Read = Callable[[str, contextlib.ExitStack], "tuple[dict[str, Any], Callable[[str], np.ndarray]]"]
 _FORMATS: tuple[tuple[Callable[[str], bool], _Read], ...] = (
