@@ -11,8 +11,11 @@ from mluop_omp._library import MluOpError
 from mluop_omp.golden import _command as compare
 from mluop_omp.golden import _replay_command as replay
 from mluop_omp.golden._text import printable
+from mluop_omp.onnx import _command as record
 
-_COMMANDS = (compare, replay, _case)
+_COMMANDS = (record, compare, replay, _case)
+replay.REPLAYS[".onnx"] = record.replay
+replay.OPTIONS[:] = [record.add_replay_options]
 _DESCRIPTION = """
 Without a command: prints versions, instruction set, OpenMP runtime, threads and the libraries that
 are installed, and tests each operator on a small case against its definition.

@@ -16,6 +16,13 @@ class Library(NamedTuple):
     packages: tuple[str, ...]
 
 
+_ONNX = (
+    "onnx>=1.19",
+    "onnxruntime>=1.19",
+    "onnxruntime-extensions>=0.14",
+    "polygraphy>=0.49",
+    "onnx-graphsurgeon>=0.5",
+)
 # By module. A test compares them with pyproject.toml, and with the versions that the tests run.
 LIBRARIES = {
     "torch": Library("PyTorch", "torch", ("torch>=2.8",)),
@@ -23,6 +30,11 @@ LIBRARIES = {
         "mmcv", "mmcv", ("torch>=2.8", "mmcv-lite==2.1.0", "mmengine==0.10.7", "setuptools<82")
     ),
     "spconv": Library("spconv", "spconv", ("torch>=2.8", "spconv==2.3.8")),
+    "onnx": Library("ONNX", "onnx", _ONNX),
+    "onnxruntime": Library("onnxruntime", "onnx", _ONNX),
+    "onnxruntime_extensions": Library("onnxruntime-extensions", "onnx", _ONNX),
+    "polygraphy": Library("Polygraphy", "onnx", _ONNX),
+    "onnx_graphsurgeon": Library("onnx-graphsurgeon", "onnx", _ONNX),
 }
 
 
@@ -50,8 +62,9 @@ def installed(module: str) -> str | None:
     """
     if find_spec(module) is None:
         return None
-    # Such as mmcv-lite, onedl-mmcv, and spconv-cu120.
-    variant = re.compile(rf"(onedl-)?{module}(-(lite|full|cpu|cu\d+))?", re.IGNORECASE)
+    # Such as mmcv-lite, onedl-mmcv, spconv-cu120, and onnx-graphsurgeon of onnx_graphsurgeon.
+    stem = module.replace("_", "[-_]")
+    variant = re.compile(rf"(onedl-)?{stem}(-(lite|full|cpu|gpu|cu\d+))?", re.IGNORECASE)
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
         if name is not None and variant.fullmatch(name):

@@ -16,9 +16,9 @@ def run(_: argparse.Namespace) -> int:
     failures = list(_self_test.failures())
     seconds = time.perf_counter() - begin
     for name, text in _lines():
-        print(f"{name:16} {text}")
+        print(f"{name:22} {text}")
     count = len(_self_test.OPERATORS)
-    print(f"{'self-test':16} {count} operators, {len(failures)} failures, {seconds:.1f} s")
+    print(f"{'self-test':22} {count} operators, {len(failures)} failures, {seconds:.1f} s")
     for failure in failures:
         print(f"  {failure}")
     return 1 if failures else 0

@@ -42,6 +42,7 @@ for library, text in done.items(): print(library, text)
         ("torch", "pip install 'torch>=2.8'"),
         ("mmcv", "pip install .* mmcv-lite==2.1.0 mmengine==0.10.7"),
         ("spconv", "pip install .* spconv==2.3.8"),
+        ("onnxruntime_extensions", "pip install 'onnx>=[^ ]*' .*'onnxruntime-extensions"),
     ],
 )
 def test_a_missing_library_is_named(module, command, monkeypatch):

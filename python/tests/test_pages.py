@@ -26,12 +26,16 @@ WALK_THROUGHS = [
         DOCS / f"{page}.md"
         for page in ("cases", "check", "compare", "record", "recording", "replay")
     ),
-    *(DOCS / f"{page}.md" for page in ("statistics", "walkthrough")),
+    *(DOCS / f"{page}.md" for page in ("onnx", "statistics", "walkthrough")),
     *sorted(DOCS.glob("guide/*.md")),
     *sorted(page for page in DOCS.glob("operators/*.md") if page.stem != "index"),
 ]
 # What the blocks of a page import.
-REQUIREMENTS = {"check": ("mmcv",), "frameworks": ("mmcv", "spconv")}
+REQUIREMENTS = {
+    "check": ("mmcv",),
+    "frameworks": ("mmcv", "spconv"),
+    "onnx": ("onnx_graphsurgeon", "onnxruntime_extensions", "polygraphy", "torch"),
+}
 # Sphinx reads the first three, the tests below check the others; test/package compiles the C and
 # CMake blocks of README.md.
 LANGUAGE = re.compile(r"\{toctree\}|\{eval-rst\}|math|python|console|sh|text|c|cmake|json|")
