@@ -149,7 +149,7 @@ TEST_F(ApiThread, CallsFailInTheDestructorOfAKey) {
 // The write of the log line is a cancellation point, a call is not.
 TEST_F(ApiThread, CallsAreNoCancellationPoints) {
   const ScopedEnvironment log("MLUOP_LOG_LEVEL", "debug");
-  const cases::Case the_case = operator_cases().front().made;
+  const cases::Case the_case = first_operator_case().made;
   int completed = 0;
   bool beyond = false;
   ::testing::internal::CaptureStderr();

@@ -3,10 +3,14 @@
 // statistics and traces.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "case/reduce.h"
 #include "ops/operator_cases.h"
 #include "support/environment.h"
 #include "support/fault_points.h"
+#include "support/sanitizers.h"
 #include "support/temporary_folder.h"
 #include "support/trace.h"
 
@@ -76,8 +80,12 @@ struct Attempt {
 };
 
 TEST_F(FaultsOfOperators, EachAllocation) {
+  std::string last;
   for (const OperatorCase& test : operator_cases()) {
     SCOPED_TRACE(test.name);
+    // The memory of a handle grows for the first case of each operator; sanitizers run no other.
+    const bool is_first = test.made.op_name != std::exchange(last, test.made.op_name);
+    if (kSanitizer && !is_first) continue;
     const cases::Operator& op = cases::operator_of(test.made.op_name, {});
     const cases::Case small = op.make(default_recipe(op, op.dtypes.front()));
     for (const auto algorithm : algorithms_of(op)) {
@@ -86,7 +94,9 @@ TEST_F(FaultsOfOperators, EachAllocation) {
       // At least the NRAM is allocated.
       EXPECT_GE(points, 1);
       fault_points.add(points);
-      fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, false}));
+      if (is_first) {
+        fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, false}));
+      }
       if (op.query != nullptr) {
         fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::query, nullptr, false}));
       }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"
+#include "support/sanitizers.h"
 #include "support/temporary_folder.h"
 #include "support/trace.h"
 #include "support/values.h"
@@ -56,7 +58,7 @@ class OpsContract : public ::testing::Test {
 TEST_F(OpsContract, RandomSizes) {
   // Fewer calls if kernels are emulated or slow, or if the instruction set is not the best of the machine.
   const bool is_repeated = is_left_out({Label::kNetworkSize, Label::kOnce, Label::kSlow});
-  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 16 : 32;
+  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 12 : 24;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
@@ -122,7 +124,7 @@ TEST_F(OpsContract, ThreadCounts) {
   for (const Operator& op : cases::operators()) {
     for (const mluOpDataType_t dtype : op.dtypes) {
       Recipe recipe = cases::draw_recipe(
-          op, dtype, [](int64_t, int64_t high) { return high; }, is_short ? 1 << 19 : 1 << 20);
+          op, dtype, [](int64_t, int64_t high) { return high; }, 1 << 19);
       SCOPED_TRACE(op.name + ' ' + name_of(recipe));
       const Case made = op.make(recipe);
       const Oracle oracle(made);
@@ -194,12 +196,13 @@ TEST(OpsInstructionSets, HaveTheSameBits) {
 // guard page.
 TEST_F(OpsContract, Tails) {
   MLUOP_LABELS(kSlow);
+  const int64_t dense = kSanitizer ? 9 : 34;
   const ScopedThreads threads(2);
   for (const Operator& op : cases::operators()) {
     for (const SizeRule& size : op.sizes) {
       if (!size.is_extent) continue;
       for (int64_t extent = size.lowest; extent <= std::min<int64_t>(size.highest, 70); ++extent) {
-        if (extent > 34 && (extent + 1) % 16 > 2) continue;
+        if (extent > dense && (extent + 1) % 16 > 2) continue;
         Recipe recipe = draw_recipe(op, 1 << 14);
         recipe.sizes[size.name] = extent;
         const Case made = op.make(recipe);
@@ -219,7 +222,7 @@ TEST_F(OpsContract, ReusedHandle) {
   const ScopedThreads threads(3);
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < 6; ++round) {
       for (const Operator& op : cases::operators()) {
         const Recipe recipe = draw_recipe(op, int64_t{1} << draw(10, 20));
         SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(algorithm));
@@ -286,7 +289,7 @@ void expect_nothing_read(const Case& made, mluOpOmpAlgorithm_t algorithm) {
   }
 }
 
-// Each subset of the extents is 0, or the lowest valid size.
+// One or two of the extents, or all of them, are 0, or the lowest valid size.
 TEST_F(OpsContract, EmptyExtents) {
   MLUOP_LABELS(kNotEmulated);
   int succeeded = 0;
@@ -295,7 +298,9 @@ TEST_F(OpsContract, EmptyExtents) {
     for (const SizeRule& size : op.sizes) {
       if (size.is_extent) extents.push_back(&size);
     }
-    for (size_t subset = 1; subset < size_t{1} << extents.size(); ++subset) {
+    const size_t all = (size_t{1} << extents.size()) - 1;
+    for (size_t subset = 1; subset <= all; ++subset) {
+      if (std::popcount(subset) > 2 && subset != all) continue;
       for (const bool is_empty : {true, false}) {
         Recipe recipe = default_recipe(op, op.dtypes[subset % op.dtypes.size()]);
         for (const SizeRule& size : op.sizes) {
@@ -318,26 +323,29 @@ TEST_F(OpsContract, EmptyExtents) {
   EXPECT_GT(succeeded, 0);
 }
 
-// NRAM sizes up to the smallest that suffices, and the next: the output is complete, or unchanged.
+// NRAM sizes up to the smallest that suffices: the output is complete, or unchanged.
 TEST(OpsSmallNram, CompleteOrUnchanged) {
   MLUOP_LABELS(kOnce, kSlow);
   const ScopedThreads threads(3);
   int failures = 0;
-  for (const OperatorCase& test : operator_cases()) {
-    const Oracle oracle(test.made);
-    for (const auto algorithm : algorithms_of(test)) {
-      for (int kib = 1, successes = 0; successes < 2; kib *= 2) {
+  for (const Operator& op : cases::operators()) {
+    const auto test = first_case_of(op);
+    if (!test) continue;
+    const Oracle oracle(test->made);
+    for (const auto algorithm : algorithms_of(op)) {
+      bool succeeds = false;
+      for (int kib = 1; !succeeds; kib *= 2) {
         ASSERT_LE(kib, 128);
-        SCOPED_TRACE(test.name + ", " + text_of(algorithm) + ", NRAM " + std::to_string(kib));
+        SCOPED_TRACE(test->name + ", " + text_of(algorithm) + ", NRAM " + std::to_string(kib));
         const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(kib).c_str());
         const Handle handle(algorithm);
-        const OperatorCall call(handle, test.made);
+        const OperatorCall call(handle, test->made);
         const auto before = call.contents();
         const mluOpStatus_t status = call.run();
         EXPECT_TRUE(call.intact());
-        if (status == MLUOP_STATUS_SUCCESS) {
+        succeeds = status == MLUOP_STATUS_SUCCESS;
+        if (succeeds) {
           EXPECT_TRUE(oracle.agrees(call, algorithm));
-          ++successes;
           continue;
         }
         EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();

@@ -1,5 +1,8 @@
 #include "ops/operator_cases.h"
 
+#include <map>
+#include <stdexcept>
+
 #include "case/reduce.h"
 #include "case/values.h"
 #include "support/values.h"
@@ -19,6 +22,13 @@ Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) 
     case Magnitude::kOverflow: return with_overflows(made);
   }
   return made;
+}
+
+OperatorCase made_case(const cases::Operator& op, const std::map<std::string, int64_t>& sizes,
+                       mluOpDataType_t dtype, Magnitude magnitude) {
+  std::string text = op.name + ", " + std::string(cases::dtype_name(dtype));
+  for (const auto& [size, value] : sizes) text += ", " + size + ' ' + std::to_string(value);
+  return {text, self_contained(of_magnitude(make_case(op.name, dtype, sizes), magnitude, dtype))};
 }
 
 }  // namespace
@@ -44,14 +54,23 @@ std::vector<OperatorCase> operator_cases(Magnitude magnitude) {
   for (const cases::Operator& op : cases::operators()) {
     for (const auto& sizes : op.parallel_sizes) {
       for (const mluOpDataType_t dtype : dtypes_in_turns(op, turn++)) {
-        std::string text = op.name + ", " + std::string(cases::dtype_name(dtype));
-        for (const auto& [size, value] : sizes) text += ", " + size + ' ' + std::to_string(value);
-        const Case made = of_magnitude(make_case(op.name, dtype, sizes), magnitude, dtype);
-        all.push_back({text, self_contained(made)});
+        all.push_back(made_case(op, sizes, dtype, magnitude));
       }
     }
   }
   return all;
+}
+
+std::optional<OperatorCase> first_case_of(const cases::Operator& op) {
+  if (op.parallel_sizes.empty()) return std::nullopt;
+  return made_case(op, op.parallel_sizes.front(), op.dtypes.front(), Magnitude::kUsual);
+}
+
+OperatorCase first_operator_case() {
+  for (const cases::Operator& op : cases::operators()) {
+    if (const auto test = first_case_of(op)) return *test;
+  }
+  throw std::logic_error("no operator has a case");
 }
 
 }  // namespace mluop::test

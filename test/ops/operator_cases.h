@@ -1,6 +1,7 @@
 // The algorithms, and a case of each operator, data type and algorithm, for the common tests of all operators.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,11 @@ std::vector<mluOpDataType_t> dtypes_in_turns(const cases::Operator& op, size_t t
 
 // Cases large enough for four tasks, of float, and half or bfloat16 in turns.
 std::vector<OperatorCase> operator_cases(Magnitude magnitude = Magnitude::kUsual);
+
+// The first of the cases of an operator, which may have none.
+std::optional<OperatorCase> first_case_of(const cases::Operator& op);
+
+// The first of all cases.
+OperatorCase first_operator_case();
 
 }  // namespace mluop::test
