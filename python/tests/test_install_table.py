@@ -6,7 +6,8 @@ Each row is called in each situation: in a process without the replacements, and
     - What was refused before is refused afterwards, or has a value that DOCUMENTED lists. Other
       calls that failed before, such as calls without a CPU kernel, may have any outcome.
 
-As a program: `test_install_table.py before|install|no_cuda FILE` writes the outcomes.
+As a program: `test_install_table.py before|install|no_cuda short|long FILE` writes the outcomes.
+The long program has more calls that torch.compile traces.
 """
 
 from __future__ import annotations
@@ -557,6 +558,8 @@ TRACED: dict[str, Callable[..., Any]] = {
     "torch.func.grad": reverse_mode,
     "torch.func.jvp": forward_mode,
 }
+# What one trace by torch.compile shows for most calls.
+LONG = ("export, strict", "full graph, dynamic", "compile")
 BFLOAT16, HALF = torch.bfloat16, torch.float16
 AUTOCAST = {
     "autocast": (BFLOAT16,),
@@ -612,7 +615,7 @@ def in_double(function: Callable[..., Any], arguments: Arguments) -> Iterator[tu
 Call = Callable[[], Iterator[tuple[str, Outcome]]]
 
 
-def cells(row: Row, with_double: bool) -> Iterator[tuple[str, Call]]:
+def cells(row: Row, is_long: bool, with_double: bool) -> Iterator[tuple[str, Call]]:
     """Yields each situation and its call."""
     for name, function, arguments in situations(row):
 
@@ -640,7 +643,9 @@ def cells(row: Row, with_double: bool) -> Iterator[tuple[str, Call]]:
         **{f", refused: {name}": each(*arguments) for name, each in row.refused.items()},
     }
     for (name, trace), (form, given) in itertools.product(TRACED.items(), forms.items()):
-        if form and name not in ("full graph", "fake", "vmap"):
+        if form and name not in (("fake", "vmap", "full graph") if is_long else ("fake", "vmap")):
+            continue
+        if name in LONG and not is_long:
             continue
 
         def traced(trace=trace, given=given) -> Iterator[tuple[str, Outcome]]:
@@ -682,13 +687,13 @@ def in_child(name: str, each: list[tuple[str, Call]]) -> Outcomes:
     return {**in_child(name, halves[0]), **in_child(name, halves[1])}
 
 
-def outcomes(table: dict[str, Row], with_double: bool = False) -> Outcomes:
+def outcomes(table: dict[str, Row], is_long: bool, with_double: bool) -> Outcomes:
     found = {}
     for name, row in table.items():
         if isinstance(row.function, Late):
             row = row._replace(function=row.function.find())
         compute = outcomes_of if row.is_python else in_child
-        found |= compute(name, list(cells(row, with_double)))
+        found |= compute(name, list(cells(row, is_long, with_double)))
     return found
 
 
@@ -759,7 +764,7 @@ def calls(functions: dict[str, tuple[Any, Any]]) -> dict[str, list[Outcome]]:
     }
 
 
-def program(kind: str, file: str) -> None:
+def program(kind: str, length: str, file: str) -> None:
     torch.set_num_threads(1)
     for library in LIBRARIES:
         prepare(library)
@@ -770,20 +775,21 @@ def program(kind: str, file: str) -> None:
         )
     if kind == "no_cuda":
         replaced = calls(replaced_by(mluop_omp.no_cuda, ("torch",)))
-    found = outcomes(TABLES[kind], with_double=kind == "before")
+    found = outcomes(TABLES[kind], length == "long", with_double=kind == "before")
     Path(file).write_bytes(pickle.dumps((replaced, found)))
 
 
 # The comparison.
 
 
-@pytest.fixture(scope="module")
-def processes(tmp_path_factory) -> dict[str, tuple[dict[str, Any], dict]]:
+@pytest.fixture(scope="module", params=["short", pytest.param("long", marks=pytest.mark.long)])
+def processes(request, tmp_path_factory) -> dict[str, tuple[dict[str, Any], dict]]:
     """Returns what is replaced and the outcomes of each kind of process."""
     folder, running = tmp_path_factory.mktemp("outcomes"), {}
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_LOGS": "-all"}
     for kind in TABLES:
-        command = [sys.executable, "-W", "ignore", __file__, kind, str(folder / kind)]
+        arguments = kind, request.param, str(folder / kind)
+        command = [sys.executable, "-W", "ignore", __file__, *arguments]
         running[kind] = subprocess.Popen(
             command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )

@@ -62,7 +62,7 @@ def variants(name, **sizes):
 
 @pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE))
 def test_derivatives_are_those_of_finite_differences(name, table):
-    """Reverse and forward mode, batched, and of second order."""
+    """Reverse and forward mode, batched; of second order along random directions."""
     small = SMALL_ATTENTION if name == "ms_deform_attn" else SMALL
     if name.startswith(IMAGES):
         small = SMALL | {"N": 1}
@@ -72,7 +72,9 @@ def test_derivatives_are_those_of_finite_differences(name, table):
         inputs = tuple(each.clone().requires_grad_() for each in inputs)
         modes = {"check_forward_ad": True, "check_batched_forward_grad": True}
         assert torch.autograd.gradcheck(function, inputs, **modes, check_batched_grad=True)
-        assert torch.autograd.gradgradcheck(function, inputs, check_fwd_over_rev=True)
+        assert torch.autograd.gradgradcheck(
+            function, inputs, check_fwd_over_rev=True, fast_mode=True
+        )
         table.add("finite differences", "PyTorch", True)
 
 
