@@ -1,5 +1,5 @@
 // mluOpYoloBox in one file: kernel, launch, entry.
-// Start with the entry at the end, then the kernel decode(), which calls confidence(), write_box() and
+// Start with the entry at the end, then the kernel decode(), which calls confidence(), write_sides() and
 // write_scores() for the cells of a work item.
 //
 // Letters: N images, S anchors, H x W cells.
@@ -69,36 +69,14 @@ inline float confidence(const Args& args, const Channels& channels, int64_t cell
   return rounded < args.conf_thresh ? kSuppressed : rounded;
 }
 
-// An axis of a cell: its index among the cells, the sizes of image and anchor.
+// An axis of the cells of a work item.
 struct Axis {
-  int64_t index, cells;
-  int32_t pixels, anchor;
+  const int32_t* index;  // of the cells, along the axis
+  int64_t cells;
+  int32_t pixels, anchor;      // sizes of image and anchor
+  const float *center, *size;  // channels
+  float *low, *high;           // coordinates of boxes
 };
-
-// Writes the coordinates of a box along an axis.
-inline void write_side(const Args& args, const Axis& axis, double center, double size, float* low, float* high) {
-  const double scale = args.scale, pixels = axis.pixels, downsample = args.downsample_ratio;
-  const auto index = static_cast<double>(axis.index), cells = static_cast<double>(axis.cells);
-  const double middle = (index + logistic(center) * scale - (scale - 1) / 2) * pixels / cells;
-  const double side = std::exp(size) * axis.anchor * pixels / (downsample * cells);
-  *low = static_cast<float>(middle - side / 2);
-  *high = static_cast<float>(middle + side / 2);
-  if (!args.clips) return;
-  // NaN becomes a border.
-  const auto last = static_cast<float>(pixels - 1);
-  *low = *low > 0 ? *low : 0;
-  *high = *high < last ? *high : last;
-}
-
-inline void write_box(const Args& args, const Channels& channels, int64_t n, int64_t s, int64_t cell, float* to) {
-  const int64_t plane = args.cells();
-  const auto number = [&](int64_t k) { return double{channels.box[k * plane + cell]}; };
-  const int32_t* const size = args.img_size + n * 2;
-  const int32_t* const anchor = args.anchors + s * 2;
-  const Axis x{cell % args.W, args.W, size[1], anchor[0]}, y{cell / args.W, args.H, size[0], anchor[1]};
-  write_side(args, x, number(0), number(2), to, to + 2 * plane);
-  write_side(args, y, number(1), number(3), to + plane, to + 3 * plane);
-}
 
 }  // namespace mluop::yolo_box
 #endif
@@ -107,6 +85,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::yolo_box {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::exp_of_double;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::sigmoid;
 
@@ -120,31 +99,67 @@ HWY_INLINE void write_scores(const float* HWY_RESTRICT confidences, const float*
   });
 }
 
+// Writes the coordinates of boxes along an axis; 0 for suppressed cells.
+void write_sides(const Args& args, const Axis& axis, const float* confidences, int64_t count) {
+  const double scale = args.scale, pixels = axis.pixels, anchor = axis.anchor;
+  const auto cells = static_cast<double>(axis.cells);
+  for_each_vector<hn::MaxLanes(hn::CappedTag<double, 8>())>(count, [&](auto d, int64_t i) HWY_ATTR {
+    const hn::Rebind<double, decltype(d)> dd;
+    const hn::Rebind<int32_t, decltype(d)> di;
+    const auto load = [&](const float* from) HWY_ATTR { return hn::PromoteTo(dd, hn::LoadU(d, from + i)); };
+    const auto one = hn::Set(dd, 1.0), of_pixels = hn::Set(dd, pixels);
+    const auto logistic = hn::Div(one, hn::Add(one, exp_of_double(dd, hn::Neg(load(axis.center)))));
+    const auto index = hn::PromoteTo(dd, hn::LoadU(di, axis.index + i));
+    const auto position =
+        hn::Sub(hn::Add(index, hn::Mul(logistic, hn::Set(dd, scale))), hn::Set(dd, (scale - 1) / 2));
+    const auto middle = hn::Div(hn::Mul(position, of_pixels), hn::Set(dd, cells));
+    const auto length = hn::Mul(hn::Mul(exp_of_double(dd, load(axis.size)), hn::Set(dd, anchor)), of_pixels);
+    const auto half = hn::Mul(hn::Div(length, hn::Set(dd, args.downsample_ratio * cells)), hn::Set(dd, 0.5));
+    auto low = hn::DemoteTo(d, hn::Sub(middle, half)), high = hn::DemoteTo(d, hn::Add(middle, half));
+    if (args.clips) {
+      // NaN becomes a border.
+      const auto first = hn::Zero(d), last = hn::Set(d, static_cast<float>(axis.pixels - 1));
+      low = hn::IfThenElse(hn::Gt(low, first), low, first);
+      high = hn::IfThenElse(hn::Lt(high, last), high, last);
+    }
+    const auto is_suppressed = hn::Lt(hn::LoadU(d, confidences + i), hn::Zero(d));
+    hn::StoreU(hn::IfThenZeroElse(is_suppressed, low), d, axis.low + i);
+    hn::StoreU(hn::IfThenZeroElse(is_suppressed, high), d, axis.high + i);
+  });
+}
+
 // Work items: (n, s, chunk of cells), chunks fastest.
 void decode(const Args& args, int64_t begin, int64_t end, Task&) {
   const int64_t plane = args.cells(), chunks = ceil_div(plane, kChunk);
   float confidences[kChunk];
+  int32_t columns[kChunk], rows[kChunk];
   for (int64_t item = begin; item < end; ++item) {
     const int64_t n = item / chunks / args.S, s = item / chunks % args.S, first = item % chunks * kChunk;
     const int64_t count = std::min(kChunk, plane - first);
     const Channels channels(args, n, s);
     float* const boxes = args.boxes + (n * args.S + s) * 4 * plane + first;
     float* const scores = args.scores + (n * args.S + s) * args.classes * plane + first;
-    for (int64_t k = 0; k < 4; ++k) std::fill_n(boxes + k * plane, count, 0.0F);
     bool is_any_kept = false;
     for (int64_t i = 0; i < count; ++i) {
       confidences[i] = confidence(args, channels, first + i);
-      if (confidences[i] == kSuppressed) continue;
-      is_any_kept = true;
-      write_box(args, channels, n, s, first + i, boxes + i);
+      is_any_kept = is_any_kept || confidences[i] != kSuppressed;
+      columns[i] = static_cast<int32_t>((first + i) % args.W);
+      rows[i] = static_cast<int32_t>((first + i) / args.W);
     }
+    if (!is_any_kept) {
+      for (int64_t k = 0; k < 4; ++k) std::fill_n(boxes + k * plane, count, 0.0F);
+      for (int64_t c = 0; c < args.classes; ++c) std::fill_n(scores + c * plane, count, 0.0F);
+      continue;
+    }
+    const float* const from = channels.box + first;
+    const int32_t *const size = args.img_size + n * 2, *const anchor = args.anchors + s * 2;
+    write_sides(args, {columns, args.W, size[1], anchor[0], from, from + 2 * plane, boxes, boxes + 2 * plane},
+                confidences, count);
+    write_sides(
+        args, {rows, args.H, size[0], anchor[1], from + plane, from + 3 * plane, boxes + plane, boxes + 3 * plane},
+        confidences, count);
     for (int64_t c = 0; c < args.classes; ++c) {
-      float* const to = scores + c * plane;
-      if (is_any_kept) {
-        write_scores(confidences, channels.box + (5 + c) * plane + first, count, to);
-      } else {
-        std::fill_n(to, count, 0.0F);
-      }
+      write_scores(confidences, from + (5 + c) * plane, count, scores + c * plane);
     }
   }
 }

@@ -1,6 +1,6 @@
 // exp of non-positive numbers, log of probabilities, and sigmoid, with relative errors below 2^-22; powers of
-// probabilities. Products are rounded before they are added: the same bits on every instruction set. Per-target
-// code of Highway: include it inside foreach_target.
+// probabilities; exp of doubles. Products are rounded before they are added: the same bits on every instruction
+// set. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_EXP_LOG_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_EXP_LOG_INL_H
 #undef MLUOP_PRIMITIVES_EXP_LOG_INL_H
@@ -10,7 +10,9 @@
 
 #include <hwy/highway.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
@@ -86,6 +88,34 @@ HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
   const auto below_half = hn::Div(e, hn::Add(one, e));
   const auto p = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below_half, hn::Sub(one, below_half));
   return hn::IfThenElse(hn::IsNaN(x), x, p);
+}
+
+// exp(x) of doubles, with a relative error of about 2^-52; 0 where it is below 2^-1022. NaN propagates.
+template <class DD>
+HWY_INLINE hn::Vec<DD> exp_of_double(DD d, hn::Vec<DD> x) {
+  const hn::RebindToSigned<DD> di;
+  const auto least = hn::Set(d, -0x1.6232bdd7abcd2p9), greatest = hn::Set(d, 0x1.62e42fefa39efp9);
+  const auto limited = hn::Min(hn::Max(x, least), greatest);
+  // As in exp_of_negative(). Products of the leading 32 bits of ln 2 with exponents are exact.
+  const auto shift = hn::Set(d, 0x1.8p52);
+  const auto shifted = hn::Add(hn::Mul(limited, hn::Set(d, 0x1.71547652b82fep0)), shift);
+  const auto n = hn::Sub(shifted, shift);
+  const auto r = hn::Sub(hn::Sub(limited, hn::Mul(n, hn::Set(d, 0x1.62e42feep-1))),
+                         hn::Mul(n, hn::Set(d, 0x1.a39ef35793c76p-33)));
+  // The series of exp, from the 13th power on.
+  constexpr double kInverseFactorials[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
+                                           1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+                                           1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
+  auto tail = hn::Set(d, kInverseFactorials[0]);
+  for (size_t i = 1; i < std::size(kInverseFactorials); ++i) {
+    tail = hn::Add(hn::Mul(tail, r), hn::Set(d, kInverseFactorials[i]));
+  }
+  const auto exp_r = hn::Add(hn::Set(d, 1.0), hn::Add(r, hn::Mul(hn::Mul(r, r), tail)));
+  const auto exponent = hn::ShiftLeft<52>(hn::BitCast(di, shifted));
+  const auto exp = hn::BitCast(d, hn::Add(hn::BitCast(di, exp_r), exponent));
+  const auto infinity = hn::Set(d, std::numeric_limits<double>::infinity());
+  const auto in_range = hn::IfThenElse(hn::Gt(x, greatest), infinity, hn::IfThenZeroElse(hn::Lt(x, least), exp));
+  return hn::IfThenElse(hn::IsNaN(x), x, in_range);
 }
 
 }  // namespace HWY_NAMESPACE
