@@ -18,6 +18,7 @@
 #include "primitives/memory/stream-inl.h"
 #include "primitives/simd/elements-inl.h"
 #include "primitives/simd/for_each_vector-inl.h"
+#include "primitives/simd/round_to_float-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::elementwise {
@@ -25,6 +26,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::round_to_float;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::to_bits;
@@ -225,13 +227,10 @@ void map_abs_complex(const void* a, const void*, int64_t count, bool, void* to) 
     hn::LoadInterleaved2(d, from + 2 * i, real, imaginary);
     const auto x = hn::PromoteTo(dd, real), y = hn::PromoteTo(dd, imaginary);
     const auto magnitude = hn::Sqrt(hn::Add(hn::Mul(x, x), hn::Mul(y, y)));
-    // Not all instruction sets convert numbers beyond float to infinity.
-    const auto reduced = hn::DemoteTo(d, hn::Mul(magnitude, hn::Set(dd, 0x1p-30)));
     const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
-    const auto overflows = hn::Ge(reduced, hn::Set(d, 0x1p98F));
-    const auto is_infinite =
-        hn::Or(hn::Or(hn::Eq(hn::Abs(real), infinity), hn::Eq(hn::Abs(imaginary), infinity)), overflows);
-    hn::StoreU(hn::IfThenElse(is_infinite, infinity, hn::DemoteTo(d, magnitude)), d, static_cast<float*>(to) + i);
+    const auto is_infinite = hn::Or(hn::Eq(hn::Abs(real), infinity), hn::Eq(hn::Abs(imaginary), infinity));
+    hn::StoreU(hn::IfThenElse(is_infinite, infinity, round_to_float(d, magnitude)), d,
+               static_cast<float*>(to) + i);
   });
 }
 

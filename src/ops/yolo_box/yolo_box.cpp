@@ -18,6 +18,7 @@
 #include "mlu_op.h"
 #include "primitives/simd/exp_log-inl.h"
 #include "primitives/simd/for_each_vector-inl.h"
+#include "primitives/simd/round_to_float-inl.h"
 #include "team/launch.h"
 #include "team/operator_call.h"
 
@@ -87,6 +88,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::exp_of_double;
 using mluop::HWY_NAMESPACE::for_each_vector;
+using mluop::HWY_NAMESPACE::round_to_float;
 using mluop::HWY_NAMESPACE::sigmoid;
 
 // to[i] = confidences[i] * sigmoid(from[i]), 0 for suppressed cells
@@ -115,7 +117,7 @@ void write_sides(const Args& args, const Axis& axis, const float* confidences, i
     const auto middle = hn::Div(hn::Mul(position, of_pixels), hn::Set(dd, cells));
     const auto length = hn::Mul(hn::Mul(exp_of_double(dd, load(axis.size)), hn::Set(dd, anchor)), of_pixels);
     const auto half = hn::Mul(hn::Div(length, hn::Set(dd, args.downsample_ratio * cells)), hn::Set(dd, 0.5));
-    auto low = hn::DemoteTo(d, hn::Sub(middle, half)), high = hn::DemoteTo(d, hn::Add(middle, half));
+    auto low = round_to_float(d, hn::Sub(middle, half)), high = round_to_float(d, hn::Add(middle, half));
     if (args.clips) {
       // NaN becomes a border.
       const auto first = hn::Zero(d), last = hn::Set(d, static_cast<float>(axis.pixels - 1));
