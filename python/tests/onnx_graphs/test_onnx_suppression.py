@@ -97,6 +97,26 @@ def test_nms_match_lists_suppressed_boxes_of_any_score():
     assert found.tolist() == [[0, 0, 0, 1]]
 
 
+def test_a_score_that_equals_the_threshold_takes_no_part():
+    """Two boxes whose scores are 0.5 and 0.75; each suppresses the one after it."""
+    corners = np.array(
+        [[[0, 0, 4, 4], [0, 0, 4, 5], [20, 20, 24, 24], [20, 20, 24, 25]]], np.float32
+    )
+    scores = np.array([[[0.5, 0.25, 0.75, 0.625]]], np.float32)
+    rotated = np.array([[[2, 2, 4, 4, 0], [2, 9, 4, 4, 0], [22, 22, 4, 4, 0]]], np.float32)
+    thresholds = {"iou_threshold": 0.5, "score_threshold": 0.5}
+    inputs = [np.full(1, each, np.float32) for each in thresholds.values()]
+    (found,) = evaluate("mmdeploy", "NMSMatch", [corners, scores, *inputs])
+    assert found.tolist() == [[0, 0, 2, 3]]
+    (found,) = evaluate("mmdeploy", "NMSRotated", [rotated, scores[..., :3]], thresholds)
+    assert found.tolist() == [[0, 0, 2]]
+    attributes = {**examples.BATCHED, **thresholds, "num_classes": 1, "background_label_id": -1}
+    for name, boxes in (("TRTBatchedNMS", corners), ("TRTBatchedRotatedNMS", rotated)):
+        given = [boxes[:, :, None], scores.transpose(0, 2, 1)[:, : boxes.shape[1]]]
+        dets, labels = evaluate("mmdeploy", name, given, attributes, outputs=2)
+        assert dets[0, :2, -1].tolist() == [0.75, 0] and labels[0, :2].tolist() == [0, -1]
+
+
 VARIANTS = [
     {},
     {"clip_boxes": 0},
