@@ -145,13 +145,15 @@ void decode(const Args& args, int64_t begin, int64_t end, Task&) {
     for (int64_t i = 0; i < count; ++i) {
       confidences[i] = confidence(args, channels, first + i);
       is_any_kept = is_any_kept || confidences[i] != kSuppressed;
-      columns[i] = static_cast<int32_t>((first + i) % args.W);
-      rows[i] = static_cast<int32_t>((first + i) / args.W);
     }
     if (!is_any_kept) {
       for (int64_t k = 0; k < 4; ++k) std::fill_n(boxes + k * plane, count, 0.0F);
       for (int64_t c = 0; c < args.classes; ++c) std::fill_n(scores + c * plane, count, 0.0F);
       continue;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      columns[i] = static_cast<int32_t>((first + i) % args.W);
+      rows[i] = static_cast<int32_t>((first + i) / args.W);
     }
     const float* const from = channels.box + first;
     const int32_t *const size = args.img_size + n * 2, *const anchor = args.anchors + s * 2;
