@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-from examples_spconv import floats, sites
+from examples_spconv import SPACE, floats, sites
 from onnx import helper, numpy_helper
 
 Example = tuple[list[np.ndarray], dict[str, Any]]
 
-SPACE, BATCH = (5, 6, 4), 2
 SUBM = {
     "ndim": 3,
     "input_spatial_shape": list(SPACE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,3 +50,19 @@ def active(
     grid = dense(np.ones((len(indices), 1)), indices, batch, space)
     reached = convolution(grid, np.ones((1, *kernel, 1)), stride, padding, dilation)
     return reached[:, 0].nonzero().numpy().astype(np.int32)
+
+
+def vectors(attributes: dict[str, Any]) -> tuple[list[int], ...]:
+    """Returns stride, padding and dilation of a node, as a dense convolution has them."""
+    padding = attributes["padding"]
+    if attributes["subm"]:
+        kernel = attributes["ksize" if "ksize" in attributes else "kernel_size"]
+        padding = [k // 2 * d for k, d in zip(kernel, attributes["dilation"])]
+    return attributes["stride"], padding, attributes["dilation"]
+
+
+def assert_near(found: np.ndarray, wanted: np.ndarray, dtype: type = np.float32) -> None:
+    assert found.dtype == dtype
+    eps = float(np.finfo(dtype).eps)
+    scale = np.abs(wanted).max(initial=1)
+    np.testing.assert_allclose(found, wanted, rtol=2 * eps, atol=40 * 1.2e-7 * scale + eps / 8)

@@ -7,10 +7,11 @@ import numpy as np
 import onnx_sparse as plain
 import pytest
 import torch
-from examples_lidar import BATCH, SPACE, STRIDED, SUBM
-from examples_spconv import floats, sites
+from examples_lidar import STRIDED, SUBM
+from examples_spconv import BATCH, SPACE, floats, sites
 from onnx.helper import make_node
 from onnx_graph import evaluate
+from onnx_sparse import assert_near, vectors
 from torch.nn import functional as F
 
 from mluop_omp import MluOpError
@@ -31,13 +32,6 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(11)
 
 
-def vectors(attributes: dict) -> tuple[list[int], ...]:
-    padding = attributes["padding"]
-    if attributes["subm"]:
-        padding = [k // 2 * d for k, d in zip(attributes["kernel_size"], attributes["dilation"])]
-    return attributes["stride"], padding, attributes["dilation"]
-
-
 def convolved(features, indices, space, weight, attributes) -> tuple[np.ndarray, np.ndarray]:
     """Returns output sites and features in double precision."""
     out = indices
@@ -47,13 +41,6 @@ def convolved(features, indices, space, weight, attributes) -> tuple[np.ndarray,
     grid = plain.dense(np.asarray(features, np.float64), indices, BATCH, space)
     convolution = plain.convolution(grid, weight.astype(np.float64), *vectors(attributes))
     return out, plain.at(convolution, out)
-
-
-def assert_near(found, wanted, dtype=np.float32):
-    assert found.dtype == dtype
-    eps = float(np.finfo(dtype).eps)
-    scale = np.abs(wanted).max(initial=1)
-    np.testing.assert_allclose(found, wanted, rtol=2 * eps, atol=40 * 1.2e-7 * scale + eps / 8)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

@@ -9,6 +9,7 @@ import pytest
 import torch
 from examples_spconv import BATCH, GEOMETRIES, SPACE, STRIDED, SUBM
 from onnx_graph import evaluate
+from onnx_sparse import assert_near, vectors
 from torch.nn import functional as F
 
 from mluop_omp import MluOpError
@@ -25,14 +26,6 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def vectors(attributes: dict) -> tuple[list[int], ...]:
-    """Returns stride, padding and dilation, as a dense convolution has them."""
-    padding = attributes["padding"]
-    if attributes["subm"]:
-        padding = [k // 2 * d for k, d in zip(attributes["ksize"], attributes["dilation"])]
-    return attributes["stride"], padding, attributes["dilation"]
-
-
 def expected(features, indices, out, filters, attributes) -> np.ndarray:
     grid = plain.dense(features, indices, BATCH, SPACE)
     return plain.at(plain.convolution(grid, filters, *vectors(attributes)), out)
@@ -45,13 +38,6 @@ def native(indices, attributes):
 def implicit(indices, attributes):
     given = {**attributes, "algo": 1, "is_train": 0}
     return evaluate("autoware", "GetIndicePairsImplicitGemm", [indices], given, 5)
-
-
-def assert_near(found, wanted, dtype=np.float32):
-    assert found.dtype == dtype
-    eps = float(np.finfo(dtype).eps)
-    scale = np.abs(wanted).max(initial=1)
-    np.testing.assert_allclose(found, wanted, rtol=2 * eps, atol=40 * 1.2e-7 * scale + eps / 8)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
