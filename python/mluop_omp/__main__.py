@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from mluop_omp import __version__, _case, _status
+from mluop_omp import _onnx_command as record
 from mluop_omp._library import MluOpError
 from mluop_omp.golden import _command as compare
 from mluop_omp.golden import _replay_command as replay
 from mluop_omp.golden._text import printable
-from mluop_omp.onnx import _command as record
 
 _COMMANDS = (record, compare, replay, _case)
 replay.REPLAYS[".onnx"] = record.replay

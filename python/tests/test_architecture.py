@@ -28,7 +28,7 @@ ROOMS = {
     ),
     "golden": ("golden",),
     # The recorded runs of graphs are runs of the instruments.
-    "onnx": ("onnx",),
+    "onnx": ("onnx", "_onnx_command"),
     "top": (
         *("__init__", "__main__", "_case", "_install", "_lattices", "_self_test", "_status"),
         "filters",

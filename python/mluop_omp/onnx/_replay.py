@@ -19,8 +19,8 @@ from mluop_omp.golden.runs._run import Call, RunSource, Value, is_run
 from mluop_omp.onnx._element_types import element_types
 from mluop_omp.onnx._graph import nodes_of, part_of
 from mluop_omp.onnx._references import evaluator, imported
-from mluop_omp.onnx._session import table
 from mluop_omp.onnx._sites import Sites, attach
+from mluop_omp.onnx._table import by_domain
 
 if TYPE_CHECKING:
     import onnx
@@ -99,7 +99,7 @@ class _Replayer:
                 raise bad_param(f"the graph has no input {name}, expected: {expected}")
         self._model, self._run, self._sites = model, run, sites
         self._nodes, self._given = nodes_of(model), inputs
-        self._types = element_types(model, table())
+        self._types = element_types(model, by_domain())
         values, _ = tensors_in(run, self._nodes, ends, names)
         self._values = {name: each for name, each in values.items() if self._is_whole(each)}
         if not self._values:

@@ -30,7 +30,7 @@ from mluop_omp.onnx._element_types import element_types, graphs_of, is_of_onnx, 
 from mluop_omp.onnx._flow import Flow
 from mluop_omp.onnx._references import coordinates, imported
 from mluop_omp.onnx._state import State
-from mluop_omp.onnx._table import Node, nodes, run
+from mluop_omp.onnx._table import Node, by_domain, run
 
 if TYPE_CHECKING:
     import onnx
@@ -91,16 +91,11 @@ def session(
     return created
 
 
-def table() -> dict[tuple[str, str], Node]:
-    """Returns the nodes by domain and name."""
-    return {(domain, node.name): node for node in nodes() for domain in node.domains}
-
-
 class _Computations:
     """The plugin nodes of one session."""
 
     def __init__(self, model: onnx.ModelProto, state: State) -> None:
-        self._table, self._state = table(), state
+        self._table, self._state = by_domain(), state
         self._types = element_types(model, self._table)
         self._flow = Flow(model, self._table)
         self._own: list[int] = []

@@ -56,6 +56,7 @@ __all__ = [
     "Node",
     "State",
     "Text",
+    "by_domain",
     "node",
     "nodes",
     "run",
@@ -146,6 +147,11 @@ def node(
 def nodes() -> list[Node]:
     """Returns all nodes, in the order of their declarations."""
     return list(_NODES)
+
+
+def by_domain() -> dict[tuple[str, str], Node]:
+    """Returns the nodes by domain and name."""
+    return {(domain, each.name): each for each in _NODES for domain in each.domains}
 
 
 def run(

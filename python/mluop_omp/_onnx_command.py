@@ -1,4 +1,7 @@
-"""`python -m mluop_omp record`, and `replay` of an ONNX model."""
+"""`python -m mluop_omp record`, and `replay` of an ONNX model.
+
+mluop_omp.onnx is imported when one of them runs: other commands start without its nodes.
+"""
 
 from __future__ import annotations
 
