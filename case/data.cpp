@@ -16,15 +16,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Engine = std::minstd_rand0;  // libstdc++'s default_random_engine
+
+// A number in [0, 1): the bits of libstdc++'s std::generate_canonical, which clang compiles to two calls of logl for
+// each number.
+template <class T>
+T canonical_number(Engine& engine) {
+  constexpr auto kRange = static_cast<T>(Engine::max() - Engine::min() + 1.0L);
+  T sum = static_cast<T>(engine() - Engine::min());
+  T range = kRange;
+  if constexpr (std::numeric_limits<T>::digits > 31) {
+    sum += static_cast<T>(engine() - Engine::min()) * kRange;
+    range *= kRange;
+  }
+  return std::min(sum / range, std::nextafter(T{1}, T{0}));
+}
+
 // The arithmetic of std::uniform_real_distribution, which requires ascending bounds.
 template <class T>
-double uniform(std::default_random_engine& engine, T lower, T upper) {
-  return std::generate_canonical<T, std::numeric_limits<T>::digits>(engine) * (upper - lower) + lower;
+double uniform(Engine& engine, T lower, T upper) {
+  return canonical_number<T>(engine) * (upper - lower) + lower;
 }
 
 template <class T, class Put>
 void draw(const Random& random, int64_t count, const Put& put) {
-  std::default_random_engine engine(static_cast<std::default_random_engine::result_type>(random.seed));
+  Engine engine(static_cast<Engine::result_type>(random.seed));
   if (random.distribution == Distribution::kGaussian) {
     std::normal_distribution<T> normal(static_cast<T>(random.mu), static_cast<T>(random.sigma));
     for (int64_t i = 0; i < count; ++i) put(i, double{normal(engine)});

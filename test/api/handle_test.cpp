@@ -12,6 +12,7 @@
 #include "support/call_statistics.h"
 #include "support/environment.h"
 #include "support/failing_allocator.h"
+#include "support/labels.h"
 #include "support/sanitizers.h"
 #include "support/trace.h"
 #include "team/context.h"
@@ -205,6 +206,7 @@ TEST(ApiHandle, StatisticsErrors) {
 // mluOpOmpReleaseMemory: the memory and the statistics of earlier calls are freed, settings are kept, and later
 // calls have the same results.
 TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   for (const cases::Operator& op : cases::operators()) {
     const auto test = first_case_of(op);

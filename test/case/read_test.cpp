@@ -104,6 +104,12 @@ TEST(CaseRead, RandomNumbersAreThoseOfTheFieldsGenerator) {
     EXPECT_EQ(number_at(integers.data(), MLUOP_DTYPE_INT32, i), std::floor(expected));
     EXPECT_NEAR(number_at(halves.data(), MLUOP_DTYPE_HALF, i), expected, 0x1p-9);
   }
+  std::default_random_engine double_engine(9);
+  std::uniform_real_distribution<double> uniform_double(-2, std::nexttoward(5.0, -HUGE_VALL));
+  const Bytes doubles = random_elements(random, MLUOP_DTYPE_DOUBLE, 100);
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(number_at(doubles.data(), MLUOP_DTYPE_DOUBLE, i), uniform_double(double_engine));
+  }
   std::default_random_engine normal_engine(23);
   std::normal_distribution<float> normal(1, 2);
   const Random gaussian{.mu = 1, .sigma = 2, .distribution = Distribution::kGaussian};

@@ -58,7 +58,7 @@ class OpsContract : public ::testing::Test {
 TEST_F(OpsContract, RandomSizes) {
   // Fewer calls if kernels are emulated or slow, or if the instruction set is not the best of the machine.
   const bool is_repeated = is_left_out({Label::kNetworkSize, Label::kOnce, Label::kSlow});
-  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 12 : 24;
+  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : kSanitizer ? 6 : is_repeated ? 12 : 24;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
@@ -193,16 +193,16 @@ TEST(OpsInstructionSets, HaveTheSameBits) {
 }
 
 // Every extent up to two of the longest vectors, and extents around further multiples, with rows that end at a
-// guard page.
+// guard page. Sanitizers run the extents around a half and a whole vector.
 TEST_F(OpsContract, Tails) {
-  MLUOP_LABELS(kSlow);
-  const int64_t dense = kSanitizer ? 9 : 34;
+  MLUOP_LABELS(kNotEmulated);
+  const int64_t most = kSanitizer ? 17 : 70;
   const ScopedThreads threads(2);
   for (const Operator& op : cases::operators()) {
     for (const SizeRule& size : op.sizes) {
       if (!size.is_extent) continue;
-      for (int64_t extent = size.lowest; extent <= std::min<int64_t>(size.highest, 70); ++extent) {
-        if (extent > dense && (extent + 1) % 16 > 2) continue;
+      for (int64_t extent = size.lowest; extent <= std::min(size.highest, most); ++extent) {
+        if (kSanitizer ? (extent + 1) % 8 > 2 : extent > 34 && (extent + 1) % 16 > 2) continue;
         Recipe recipe = draw_recipe(op, 1 << 14);
         recipe.sizes[size.name] = extent;
         const Case made = op.make(recipe);
@@ -222,7 +222,7 @@ TEST_F(OpsContract, ReusedHandle) {
   const ScopedThreads threads(3);
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
-    for (int round = 0; round < 6; ++round) {
+    for (int round = 0; round < (kSanitizer ? 2 : 6); ++round) {
       for (const Operator& op : cases::operators()) {
         const Recipe recipe = draw_recipe(op, int64_t{1} << draw(10, 20));
         SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(algorithm));
@@ -289,7 +289,7 @@ void expect_nothing_read(const Case& made, mluOpOmpAlgorithm_t algorithm) {
   }
 }
 
-// One or two of the extents, or all of them, are 0, or the lowest valid size.
+// One or two of the extents, or all of them, are 0, or the lowest valid size. Sanitizers run no pairs of extents.
 TEST_F(OpsContract, EmptyExtents) {
   MLUOP_LABELS(kNotEmulated);
   int succeeded = 0;
@@ -300,7 +300,7 @@ TEST_F(OpsContract, EmptyExtents) {
     }
     const size_t all = (size_t{1} << extents.size()) - 1;
     for (size_t subset = 1; subset <= all; ++subset) {
-      if (std::popcount(subset) > 2 && subset != all) continue;
+      if (std::popcount(subset) > (kSanitizer ? 1 : 2) && subset != all) continue;
       for (const bool is_empty : {true, false}) {
         Recipe recipe = default_recipe(op, op.dtypes[subset % op.dtypes.size()]);
         for (const SizeRule& size : op.sizes) {

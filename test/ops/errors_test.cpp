@@ -234,7 +234,7 @@ bool query_checks(mluOpHandle_t handle, const Case& made, size_t i) {
 }
 
 TEST(OpsErrors, EachArgument) {
-  MLUOP_LABELS(kOnce, kSlow);
+  MLUOP_LABELS(kOnce);
   if (kSanitizer) GTEST_SKIP() << "no call that is refused reads or writes tensors; fuzzers break the rules too";
   size_t turn = 0;
   for (const Operator& op : cases::operators()) {

@@ -15,7 +15,7 @@ enum class Label {
   kNetworkSize,  // sizes of networks: minutes with a sanitizer
   kManyThreads,  // many numbers of threads: other tests execute the same lines
   kOnce,         // independent of the instruction set
-  kSlow,         // minutes in an emulator or with ThreadSanitizer
+  kSlow,         // minutes in an emulator or with a sanitizer
   kNotEmulated,  // other tests run the same kernels; the longest in an emulator
   kBfloat16,     // without AVX512-BF16 it shares the loops of half; CoreElement tests conversions
 };

@@ -87,7 +87,7 @@ TEST(OpsDynamicScatterBackwardErrors, Counts) {
 
 // The message names the first of several points out of range, for every number of tasks.
 TEST(OpsDynamicScatterBackwardErrors, FirstPointOutOfRangeOfManyTasks) {
-  MLUOP_LABELS(kSlow);
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   Case made = random_scatter({40000, 900, 2, 900}, random);
   std::vector<int32_t> map = int32s_of(made, "point2voxel_map");

@@ -61,9 +61,13 @@ TEST(OpsIndiceConvolution, CenterPoint) {
   expect_layer(tensor, submanifold({3, 3, 3}), 16, 16);
 }
 
-// The levels with the most rows, and with the most channels at 27 offsets.
+// The level with the most rows.
 TEST(BigIndiceConvolution, CenterPoint) {
   expect_layer(center_point_tensor(kCenterPointInputs[0]), kCenterPointSteps[0], 16, 32);
+}
+
+// The level with the most channels at 27 offsets.
+TEST(LargeIndiceConvolution, CenterPoint) {
   expect_layer(center_point_tensor(kCenterPointInputs[2]), kCenterPointSteps[2], 64, 128);
 }
 

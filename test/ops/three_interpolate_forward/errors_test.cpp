@@ -42,7 +42,7 @@ TEST(OpsThreeInterpolateErrors, NoElements) {
 
 // The message names the first index out of range, independent of the task that finds one first.
 TEST(OpsThreeInterpolateErrors, IndicesOutOfRange) {
-  MLUOP_LABELS(kSlow);
+  MLUOP_LABELS(kNotEmulated);
   const auto put = [](size_t i, int32_t index) { return set_element("indices", i, index); };
   for (const Interpolation& interpolation : kInterpolations) {
     // Features that are not packed and packed, and pairs that are not grouped and grouped.
