@@ -90,7 +90,7 @@ NETWORKS = {
     "DGCNN": ("dgcnn/*_test-area5", 1, 512, NEIGHBORS | GROUP_FEATURES),
     "Cylinder3D": ("cylinder3d/*_4xb4*", 1, 500, SCATTER_FEATURES | SPARSE),
     "MinkUNet": ("minkunet/minkunet34_w32_spconv_8xb2-laser*", 1, 500, SPARSE),
-    "FCAF3D": ("fcaf3d/*_sunrgbd-3d*", 1, 500, PRUNED | IOU_LOSS),
+    "FCAF3D": ("fcaf3d/*_sunrgbd-3d*", 1, 200, PRUNED | IOU_LOSS),
     "FCAF3D, upright": ("fcaf3d/*_scannet-3d*", 1, 500, PRUNED),
     "MinkUNet, MinkowskiEngine": ("minkunet/*34_w32_minkowski_*", 1, 500, MINKOWSKI),
     "MinkUNet, torchsparse": ("minkunet/*34_w32_torchsparse_8xb2-laser*", 1, 500, TORCHSPARSE),

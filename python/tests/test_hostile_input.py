@@ -91,7 +91,7 @@ def test_tensors(name):
     valid = cases.arguments(name)
     function = getattr(torch.ops.mluop_omp, name)
 
-    @many_examples(100)
+    @many_examples(50)
     def run(data):
         arguments = list(valid)
         for position in data.draw(st.sets(st.integers(0, len(valid) - 1), min_size=1, max_size=2)):

@@ -39,7 +39,7 @@ function(add_tests fuzzer name runs options)
       "add_test(${entry} ${build}/fuzz_${fuzzer} ${corpus} ${seeds} ${end} -seed=1"
       " -len_control=0 -print_final_stats=1 -timeout=25 -rss_limit_mb=2048 ${options})\n"
       "set_tests_properties(${entry} PROPERTIES LABELS ${label} WORKING_DIRECTORY ${folder}"
-      " ENVIRONMENT MLUOP_FUZZED_OPERATOR=${name})\n")
+      " ENVIRONMENT \"MLUOP_FUZZED_OPERATOR=${name};OMP_WAIT_POLICY=passive\")\n")
   endforeach()
   set(tests "${tests}" PARENT_SCOPE)
 endfunction()
