@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 using Engine = std::minstd_rand0;  // libstdc++'s default_random_engine
 
-// A number in [0, 1): the bits of libstdc++'s std::generate_canonical, which clang compiles to two calls of logl for
-// each number.
+// A number in [0, 1): the bits of libstdc++'s std::generate_canonical, which clang compiles to two calls of logl
+// for each number.
 template <class T>
 T canonical_number(Engine& engine) {
   constexpr auto kRange = static_cast<T>(Engine::max() - Engine::min() + 1.0L);

@@ -182,8 +182,8 @@ TEST_F(ApiThread, CancellationStateIsKept) {
   }
 }
 
-// A host thread that calls operators may have a small stack, also while the library logs. OpenMP sets the stacks of
-// the team's threads.
+// A host thread that calls operators may have a small stack, also while the library logs. OpenMP sets the stacks
+// of the team's threads.
 TEST_F(ApiThread, OperatorsNeedLittleStack) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers enlarge stack frames";
   constexpr size_t kStackBytes = 64 << 10;
