@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "case/near.h"
 #include "case/values.h"
 
 namespace mluop::cases {
@@ -108,7 +109,12 @@ const Operator& operator_of(const std::string& name, const Place& place) {
   for (const Operator& op : operators()) {
     if (op.name == name || std::find(op.aliases.begin(), op.aliases.end(), name) != op.aliases.end()) return op;
   }
-  fail(place, "unknown operator '" + name + "'");
+  std::vector<std::string> names;
+  for (const Operator& op : operators()) {
+    names.push_back(op.name);
+    names.insert(names.end(), op.aliases.begin(), op.aliases.end());
+  }
+  fail(place, "unknown operator '" + name + "'" + did_you_mean(name, names));
 }
 
 void join_inouts(Case& the_case, const Operator& op) {

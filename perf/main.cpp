@@ -1,5 +1,6 @@
 // mluop_perf: measures the latency of the operators, its bounds on this machine, and baselines.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "case/files.h"
+#include "case/near.h"
 #include "perf/google_benchmark.h"
 #include "perf/options.h"
 #include "perf/support/measures.h"
@@ -24,6 +26,14 @@
 
 namespace mluop::perf {
 namespace {
+
+// ", 3 min left": the mean time of the cases that are done, for each of the others.
+std::string remaining_text(double seconds, size_t done, size_t all) {
+  constexpr size_t kFew = 3;
+  if (done < kFew) return {};
+  const double left = seconds / static_cast<double>(done) * static_cast<double>(all - done);
+  return left >= 90 ? ", " + figure(left / 60, 0, " min left") : ", " + figure(left, 0, " s left");
+}
 
 Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
   Report report{describe_machine(), {}};
@@ -38,11 +48,13 @@ Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
     std::cerr << std::endl;
   };
   measure_fma_peaks();
+  const auto start = std::chrono::steady_clock::now();
   for (size_t i = 0; i < cases.size(); ++i) {
     for (const Size& size : options.sizes) {
       for (const int threads : options.threads) {
-        std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ", size " << size.name
-                  << ", " << thread_text(threads) << ':';
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+        std::cerr << '[' << i + 1 << '/' << cases.size() << remaining_text(elapsed.count(), i, cases.size())
+                  << "] " << title(cases[i]) << ", size " << size.name << ", " << thread_text(threads) << ':';
         const auto results = measure(cases[i], {size, threads, options.caches}, std::cerr).results;
         report.results.insert(report.results.end(), results.begin(), results.end());
       }
@@ -57,6 +69,7 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
   std::optional<Report> old_run;
   if (!options.compare.empty()) old_run = read_report(options.compare.front());
   const Report report = measure_all(cases, options);
+  write_lines(std::cout, report);
   write_table(std::cout, report);
   if (old_run) {
     std::cout << "\ncomparison with " << options.compare.front() << '\n';
@@ -66,6 +79,11 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
     std::ostringstream text;
     write_json(text, report_json(report));
     cases::write_file(options.json, text.str());
+  }
+  if (!options.html.empty()) {
+    std::ostringstream text;
+    write_html(text, report);
+    cases::write_file(options.html, text.str());
   }
   return std::ranges::all_of(report.results, &std::string::empty, &Result::problem) ? 0 : kFailure;
 }
@@ -110,6 +128,28 @@ int show_scaling_model(const std::vector<CaseSpec>& cases, const Options& option
   return show_rows(cases, options, scaling_rows, write_scaling_table);
 }
 
+std::vector<std::string> distinct(const std::vector<CaseSpec>& specs, std::string CaseSpec::*name) {
+  std::set<std::string> names;
+  for (const CaseSpec& spec : specs) names.insert(spec.*name);
+  return {names.begin(), names.end()};
+}
+
+// Says which filter matches nothing, and what is near.
+std::string no_match_text(const Filter& filter) {
+  Filter of_op;
+  of_op.op = filter.op;
+  const auto specs = matching_cases(of_op);
+  const auto text = [](const std::string& what, const std::string& word, const std::vector<std::string>& names) {
+    const std::string near = cases::did_you_mean(word, names);
+    return what + " '" + word + '\'' + (near.empty() ? "." : near) + " mluop_perf --list --all lists all cases.";
+  };
+  if (specs.empty()) return text("--op: unknown operator", filter.op, distinct(matching_cases({}), &CaseSpec::op));
+  const std::vector<std::string> names = distinct(specs, &CaseSpec::name);
+  const auto has = [&](const std::string& name) { return name.find(filter.name) != name.npos; };
+  if (std::ranges::none_of(names, has)) return text("--case: no case is named", filter.name, names);
+  return "no case matches all of --op, --case, --dtype and --algorithm. mluop_perf --list --all lists all cases.";
+}
+
 int run(const Options& options) {
   if (options.compare.size() == 2) {
     write_comparison(std::cout, read_report(options.compare[0]), read_report(options.compare[1]));
@@ -117,7 +157,7 @@ int run(const Options& options) {
   }
   const auto cases = matching_cases(options.filter);
   if (cases.empty()) {
-    std::cerr << "mluop_perf: no case matches the filters. Run mluop_perf --list --all to list the cases.\n";
+    std::cerr << "mluop_perf: " << no_match_text(options.filter) << '\n';
     return kBadUsage;
   }
   if (options.list) {
@@ -131,7 +171,9 @@ int run(const Options& options) {
   if (!options.google_benchmark.empty()) return run_google_benchmark(cases, options);
   if (options.scaling_model) return show_scaling_model(cases, options);
   if (!options.tasks.empty()) return show_rows(cases, options, task_rows, write_task_table);
-  if (!options.json.empty()) cases::require_writable(options.json);
+  for (const std::string& file : {options.json, options.html}) {
+    if (!file.empty()) cases::require_writable(file);
+  }
   return measure_and_report(cases, options);
 }
 

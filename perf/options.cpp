@@ -107,6 +107,8 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   const auto dump =
       text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files without running the cases");
   const auto json = text("--json", options.json, "<file>", "Write all results with every sample");
+  const auto html =
+      text("--html", options.html, "<file>", "Write a page with a roofline and a table of the results");
   const auto compare =
       text("--compare", options.compare, "<old> [<new>]", "Compare this run, or the run <new>, with the run <old>")
           ->expected(1, 2);
@@ -117,10 +119,11 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   };
   try {
     app.parse(static_cast<int>(google - argv), argv);
-    if (!options.tasks.empty()) exclude("--tasks", {threads, caches, dump, json, compare});
-    if (options.scaling_model) exclude("--scaling-model", {threads, caches, list_cases, dump, json, compare});
+    if (!options.tasks.empty()) exclude("--tasks", {threads, caches, dump, json, html, compare});
+    if (options.scaling_model)
+      exclude("--scaling-model", {threads, caches, list_cases, dump, json, html, compare});
     if (!options.google_benchmark.empty()) {
-      exclude("--benchmark_...", {tasks, model, caches, list_cases, dump, json, compare});
+      exclude("--benchmark_...", {tasks, model, caches, list_cases, dump, json, html, compare});
       if (options.threads.size() * sizes.size() > 1) {
         throw CLI::ValidationError("--benchmark_...", "requires one number of --threads and one --size");
       }

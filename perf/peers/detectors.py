@@ -19,6 +19,9 @@ losses: largest relative difference between the losses of the first step with ml
 sums of all losses: in float32, under autocast with mluop_omp, and under autocast with the definitions, which have no
 number where NumPy has no bfloat16. loss: the relative difference of the first two. Where it is large and the last two
 are equal, bfloat16 changes what the network selects.
+
+--inference compares the prediction with predictions of what prepare_for_inference makes in float32 and in bfloat16.
+ratios: predict / prepared. folded: normalizations in convolutions / all.
 """
 
 import argparse
@@ -153,8 +156,34 @@ def _autocast_row(network: tuple, detectors: ModuleType, repetitions: int) -> tu
     return columns, from_plain if from_plain < from_float else from_float
 
 
+def _inference_row(network: tuple, detectors: ModuleType, repetitions: int) -> tuple[str, float]:
+    """Returns the columns of a network; the three models take turns."""
+    from mluop_omp.torch.inference import prepare_for_inference
+
+    model, _, data = network
+    model.eval()
+
+    def run(model: torch.nn.Module) -> Any:
+        return detectors.predict(model, data)
+
+    # Boxes of random weights have scores that differ in the last bits.
+    prepared = prepare_for_inference(model, run, tolerance=None)
+    models = [model, prepared.model, prepare_for_inference(model, run, dtype=torch.bfloat16).model]
+    seconds: list[list[float]] = [[] for _ in models]
+    for _ in range(repetitions):
+        for each, samples in zip(models, seconds):
+            begin = time.perf_counter()
+            run(each)
+            samples.append(time.perf_counter() - begin)
+    eager, folded, bfloat16 = map(statistics.median, seconds)
+    columns = f"{eager:11.3f}{folded:12.3f}{eager / folded:7.2f}{bfloat16:12.3f}{eager / bfloat16:7.2f}"
+    columns += f"{len(prepared.folded):7}/{len(prepared.folded) + len(prepared.left)}"
+    return columns, 0
+
+
 _TITLE = f"{'step s':>9}{'share':>7}{'predict s':>11}{'share':>7}{'plain s':>9}{'ratio':>7}{'losses':>9}"
 _AUTOCAST_TITLE = f"{'step s':>9}{'autocast s':>12}{'ratio':>7}{'float32':>12}{'autocast':>12}{'plain':>12}{'loss':>9}"
+_INFERENCE_TITLE = f"{'predict s':>11}{'prepared s':>12}{'ratio':>7}{'bfloat16 s':>12}{'ratio':>7}{'folded':>8}"
 
 
 def main() -> int:
@@ -162,7 +191,9 @@ def main() -> int:
     parser.add_argument("--network", default="", help="select networks whose name contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=3, help="default: %(default)s", metavar="N")
     parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, or all cores", metavar="N")
-    parser.add_argument("--autocast", action="store_true", help="compare with a step in bfloat16")
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--autocast", action="store_true", help="compare with a step in bfloat16")
+    modes.add_argument("--inference", action="store_true", help="compare predictions of prepared models")
     parser.add_argument("--full-size", action="store_true", help="extents and samples of the configurations: minutes")
     arguments = parser.parse_args()
     if missing := [name for name in _REQUIREMENTS if not find_spec(name)]:
@@ -177,6 +208,8 @@ def main() -> int:
 
     packages = detectors.load()
     row, title = (_autocast_row, _AUTOCAST_TITLE) if arguments.autocast else (_row, _TITLE)
+    if arguments.inference:
+        row, title = _inference_row, _INFERENCE_TITLE
     largest = _LARGEST_OF_AUTOCAST if arguments.autocast else _LARGEST_DIFFERENCE
     print(f"{'network':27}{title}")
     worst = 0.0

@@ -21,6 +21,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // The number of repetitions follows from the time limit of a case, within minimum and maximum.
 constexpr double kMaxRepetitions = 21, kMinRepetitions = 5, kCaseSeconds = 1.5;
 constexpr double kMaxFirstCalls = 5, kMinFirstCalls = 2, kFirstCallSeconds = 0.4;
+// Other processes that use less do not count. A disturbed case is timed once more.
+constexpr double kQuietLoad = 0.15;
+constexpr int kAttempts = 2;
 
 // The value of a line of /proc/self/status, in bytes.
 std::optional<int64_t> status_bytes(const std::string& name) {
@@ -128,11 +131,19 @@ void measure_into(MeasuredCase& measured, const CaseSpec& spec, const Settings& 
   for (size_t i = 0; i < measured.results.size(); ++i) {
     Result& result = measured.results[i];
     result.cache = settings.caches[i];
-    if (result.cache == Cache::kWarm) {
-      time_warm(prepared, stream_bound, result);
-    } else {
-      result.memory.reset();
-      time_cold(prepared, stream_bound, result);
+    if (result.cache == Cache::kCold) result.memory.reset();
+    const Result untimed = result;
+    for (int attempt = 1;; ++attempt) {
+      const OtherLoad load;
+      if (result.cache == Cache::kWarm) {
+        time_warm(prepared, stream_bound, result);
+      } else {
+        time_cold(prepared, stream_bound, result);
+      }
+      result.other_load = load.processors();
+      if (!result.is_disturbed() || attempt == kAttempts) break;
+      progress << " the machine is busy, again ..." << std::flush;
+      result = untimed;
     }
     progress << ' ' << figure(median(result.latency) * 1e3, 3, " ms")
              << (result.cache == Cache::kCold ? " cold" : "") << std::flush;
@@ -141,6 +152,11 @@ void measure_into(MeasuredCase& measured, const CaseSpec& spec, const Settings& 
 }
 
 }  // namespace
+
+bool Result::is_disturbed() const {
+  const int idle = processor_count() - threads;
+  return other_load > std::max(idle, 0) + kQuietLoad;
+}
 
 Figures::Figures(const Result& result)
     : latency(median(result.latency)),

@@ -46,6 +46,10 @@ struct Result : CaseName {
   std::vector<NamedSamples> baselines;
   std::vector<NamedSamples> steps;
   std::optional<Memory> memory;
+  double other_load = 0;  // processors that other processes used while the case was timed
+
+  // Whether other processes took processors that the threads of the case needed.
+  bool is_disturbed() const;
 };
 
 // Derived from a measured result. Times are median seconds; a figure that does not exist is NaN.

@@ -3,6 +3,7 @@
 
 #include "case/machine/buffer.h"
 #include "case/machine/fma_peak.h"
+#include "case/machine/load.h"
 #include "case/machine/parallel.h"
 #include "case/machine/stream_bound.h"
 #include "case/machine/timing.h"

@@ -16,6 +16,16 @@ struct Report {
   std::vector<Result> results;  // ordered by operator, then by dtype and algorithm
 };
 
+// Writes a line for each family of operators, the first result of its forward operator, and for each network.
+void write_lines(std::ostream& out, const Report& report);
+
+// "the machine was busy: other processes used 1.3 processors".
+std::string disturbance_text(const Result& result);
+
+// Writes a page without external files: each case below its roof, and a table that begins with the cases that are
+// furthest from their limit.
+void write_html(std::ostream& out, const Report& report);
+
 // Writes the machine, a section per operator, a summary, the linearity and a legend.
 void write_table(std::ostream& out, const Report& report);
 

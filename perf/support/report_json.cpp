@@ -38,6 +38,7 @@ Json fields() {
           {"baselines", "times of other implementations of the operator"},
           {"steps", "times of the operators of a network"},
           {"speed_up", "median time of a baseline / median latency"},
+          {"other_load", "processors that other processes used while the case was timed"},
           {"memory", "bytes of tensors and workspace, and growth of the process in the first call of a handle"}};
 }
 
@@ -72,6 +73,7 @@ Json result_json(const Result& result) {
                {"theory_io_read_bytes", result.work.read_bytes},
                {"theory_io_write_bytes", result.work.write_bytes},
                {"theory_ops", result.work.ops},
+               {"other_load", result.other_load},
                {"io_efficiency", figures.io_efficiency},
                {"compute_efficiency", figures.compute_efficiency},
                {"binding_bound", figures.io_bound() ? "io" : "compute"},
@@ -119,6 +121,7 @@ Result result_of(const Json& json) {
     result.problem = json.at("problem");
     return result;
   }
+  result.other_load = json.value("other_load", 0.0);
   result.latency = samples_of(json.at("latency"));
   result.stream_bound_ordinary = samples_of(json.at("stream_bound_ordinary"));
   result.stream_bound_non_temporal = samples_of(json.at("stream_bound_non_temporal"));

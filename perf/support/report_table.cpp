@@ -147,6 +147,7 @@ void write_section(std::ostream& out, const Section& section) {
     out << cells(section.settings, result);
     if (result.problem.empty()) {
       out << cells(section.figures, result) << '\n';
+      if (result.is_disturbed()) out << "    " << disturbance_text(result) << '\n';
       write_steps(out, section, result);
     } else {
       // On a separate line, as it may be long.

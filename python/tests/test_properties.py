@@ -21,7 +21,7 @@ def drawn_sizes(data, name, limit):
     return {extent: data.draw(st.integers(0, limit), extent) for extent in cases.extents(name)}
 
 
-def many_examples(count=20):
+def many_examples(count=12):
     def decorate(function):
         decorator = settings(
             max_examples=count,

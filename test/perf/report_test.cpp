@@ -86,6 +86,63 @@ TEST(PerfReport, SummaryOfTheLargestBound) {
   EXPECT_THAT(table({with_bound(0.08), with_bound(0.06), result(), with_bound(0.09)}), HasSubstr("median 0.80\n"));
 }
 
+std::string lines(const std::vector<Result>& results) {
+  std::ostringstream out;
+  write_lines(out, report_of(results));
+  return out.str();
+}
+
+// The first result of each family, in words.
+TEST(PerfReport, Lines) {
+  Result forward = result(), backward = result(), other = with_bound(0.08), network = result();
+  forward.baselines = {{"gather-sgemm-scatter", {0.5}}, {"serial", {0.6}}};
+  backward.op = "indice_convolution_backward_data";
+  other.op = "voxel_pooling_backward";
+  other.latency = {0.00012};
+  other.stream_bound_ordinary = {0.00009};
+  other.algorithmic_bound = {0.00006};
+  other.work.ops = 0;
+  network.op = kNetworks;
+  network.latency = {2.5};
+  network.steps = {{"a", {1.5}}, {"b", {0.5}}};
+  EXPECT_EQ(lines({backward, forward, other, network}),
+            "indice convolution, some_case: 100.0 ms, 0.50 of the FMA peak, 5.0 times as fast as "
+            "gather-sgemm-scatter\n"
+            "voxel pooling backward, some_case: 120 us, 0.75 of the memory limit\n"
+            "some_case: 2.5 s, 80% of it in operators\n\n");
+  EXPECT_THAT(lines({with_bound(0.08)}), HasSubstr("100.0 ms, 0.80 of the limit of its steps\n"));
+  Result failed = result();
+  failed.problem = "output differs";
+  EXPECT_THAT(lines({failed}), HasSubstr("indice convolution, some_case: FAILED, see the table\n"));
+}
+
+// A case that took longer because other processes ran is marked wherever it is shown.
+TEST(PerfReport, DisturbedMeasurements) {
+  Result disturbed = result();
+  disturbed.other_load = 4000;
+  const std::string text = "the machine was busy: other processes used 4000.0 processors";
+  EXPECT_THAT(lines({disturbed}), HasSubstr(text));
+  EXPECT_THAT(lines({disturbed, result()}), HasSubstr("1 of 2 measurements were disturbed"));
+  EXPECT_THAT(table({disturbed}), HasSubstr(text));
+  EXPECT_EQ(report_json(report_of({disturbed}))["cases"][0]["other_load"].get<double>(), 4000);
+  EXPECT_THAT(table({result()}), ::testing::Not(HasSubstr("busy")));
+}
+
+// Without external files; the case that is furthest from its limit comes first; names are escaped.
+TEST(PerfReport, Html) {
+  Result far = result();
+  far.name = "far <&\"";
+  far.latency = {1};
+  std::ostringstream out;
+  write_html(out, report_of({result(), far}));
+  const std::string page = out.str();
+  EXPECT_LT(page.find("<td>indice_convolution_forward/far &lt;&amp;&quot; float native t2"),
+            page.find("<td>indice_convolution_forward/some_case float native t2"));
+  EXPECT_THAT(page, HasSubstr("FMA peak: 1000 GFLOP/s"));
+  EXPECT_THAT(page, HasSubstr("</svg>"));
+  for (const char* external : {"src=", "href=", "url(", "nan", "inf"}) EXPECT_EQ(page.find(external), page.npos);
+}
+
 // The rest of the latency belongs to the layers between the operators. Only networks have steps.
 TEST(PerfReport, StepsOfANetwork) {
   Result network = result();

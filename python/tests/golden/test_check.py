@@ -460,7 +460,8 @@ def test_a_wrong_element_is_noticed(device, name, tmp_path, mluop_case):
     device(**{name: other(wrong)})
     report = checked(call_operators, operators=name, cases=tmp_path)
     assert report.failures and {call.verdict for call in report.failures} == {"differs"}, report
-    assert_case_fails(mluop_case, report)
+    if NAMES.index(name) % 4 == 0:  # Cases of all operators are in test_case.py.
+        assert_case_fails(mluop_case, report)
 
 
 def assert_case_fails(mluop_case, report):
