@@ -21,7 +21,8 @@ number where NumPy has no bfloat16. loss: the relative difference of the first t
 are equal, bfloat16 changes what the network selects.
 
 --inference compares the prediction with predictions of what prepare_for_inference makes in float32 and in bfloat16.
-ratios: predict / prepared. folded: normalizations in convolutions / all.
+ratios: predict / prepared. folded: normalizations in convolutions / all. bfloat16 is measured on processors with
+instructions for it.
 """
 
 import argparse
@@ -168,14 +169,16 @@ def _inference_row(network: tuple, detectors: ModuleType, repetitions: int) -> t
 
     # Boxes of random weights have scores that differ in the last bits.
     prepared = prepare_for_inference(model, run, tolerance=None)
-    models = [model, prepared.model, prepare_for_inference(model, run, dtype=torch.bfloat16).model]
+    models = [model, prepared.model]
+    if torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        models.append(prepare_for_inference(model, run, dtype=torch.bfloat16).model)
     seconds: list[list[float]] = [[] for _ in models]
     for _ in range(repetitions):
         for each, samples in zip(models, seconds):
             begin = time.perf_counter()
             run(each)
             samples.append(time.perf_counter() - begin)
-    eager, folded, bfloat16 = map(statistics.median, seconds)
+    eager, folded, bfloat16 = *map(statistics.median, seconds), *[math.nan] * (3 - len(models))
     columns = f"{eager:11.3f}{folded:12.3f}{eager / folded:7.2f}{bfloat16:12.3f}{eager / bfloat16:7.2f}"
     columns += f"{len(prepared.folded):7}/{len(prepared.folded) + len(prepared.left)}"
     return columns, 0

@@ -238,7 +238,7 @@ def test_parametrized_weights_and_statistics_of_the_batch_are_left():
 
 
 def test_rows_of_several_dimensions_are_left():
-    """The channels of the layer are last, and those of the normalization second."""
+    """The layer has its channels last, the normalization second."""
     model = trained(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)))
     input = image(3, 4, 4)
     prepared = prepare_for_inference(model, lambda each: each(input))
@@ -253,6 +253,20 @@ def test_channels_last():
         ).model
         output = prepared(input)
         assert output.is_contiguous(memory_format=torch.channels_last) == channels_last
+
+
+def test_channels_last_where_tensors_have_to_be_contiguous():
+    def contiguous(net, x):
+        y = net.norm(net.conv(x))
+        assert y.is_contiguous()
+        return y
+
+    model, input = trained(Net(contiguous)), image(2, 4, 5, 6)
+    prepared = prepare_for_inference(model, lambda each: each(input))
+    assert prepared.folded == [("conv", "norm")]
+    assert list(prepared.left) == ["channels last"]
+    assert prepared.left["channels last"].startswith("run raises AssertionError")
+    assert prepared.model.conv.weight.is_contiguous()
 
 
 def test_bfloat16():

@@ -47,7 +47,8 @@ class Preparation:
     Attributes:
         model: the prepared copy.
         folded: the names of convolution and normalization that became one layer.
-        left: by name, the normalizations that were left as they are, and why.
+        left: by name, the normalizations that were left as they are, and why; by "channels last",
+            why tensors have them second.
         difference: the largest difference of an output of the copy from the same output of the
             model, divided by the largest absolute value of that output. NaN if shapes differ.
     """
@@ -80,7 +81,7 @@ def prepare_for_inference(
       run each of its inputs is the output of one convolution, and nothing else reads that output.
       What that cannot be shown for is left as it is, and listed with the reason.
     - Weights of dense two-dimensional convolutions are stored with their channels last, and so are
-      the images that they compute.
+      the images that they compute. If the run raises an exception then, they are not.
     - With dtype=torch.bfloat16, `forward` runs under torch.autocast: convolutions of images and
       linear layers compute in bfloat16.
 
@@ -113,14 +114,21 @@ def prepare_for_inference(
     prepared = copy.deepcopy(model)
     for convolution, norm in pairs:
         _fold(prepared, convolution, norm)
-    if channels_last:
-        for module in prepared.modules():
-            if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
-                module.to(memory_format=torch.channels_last)
     if dtype == torch.bfloat16:
         _autocast(prepared)
+    if channels_last:
+        _store(prepared, torch.channels_last)
     with torch.no_grad():
-        found = _tensors(run(prepared))
+        try:
+            found = _tensors(run(prepared))
+        except Exception as error:
+            if not channels_last:
+                raise
+            # As of functions that require contiguous tensors.
+            _store(prepared, torch.contiguous_format)
+            found = _tensors(run(prepared))
+            reason = f"run raises {type(error).__name__}: {error}"
+            left["channels last"] = reason.splitlines()[0].rstrip(": ")
     difference = _difference(found, expected)
     if dtype == torch.float32 and tolerance is not None and not difference <= tolerance:
         what = f"differ by {difference:.2g} of their maximum"
@@ -336,6 +344,12 @@ def _along(scale: Tensor, weight: Tensor, dim: int, convolution: nn.Module) -> T
     shape = [1] * weight.dim()
     shape[dim] = -1
     return scale.view(shape)
+
+
+def _store(model: nn.Module, format: torch.memory_format) -> None:
+    for module in model.modules():
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
+            module.to(memory_format=format)
 
 
 def _autocast(model: nn.Module) -> None:
