@@ -27,7 +27,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; } p { color: var(--soft); }
 .wide { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
 th, td { padding: 0.3rem 0.6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 11rem; overflow-wrap: anywhere; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 11rem;
+  overflow-wrap: anywhere; }
 thead th { border-bottom: 2px solid var(--line); }
 td.reached { text-align: left; min-width: 9rem; }
 .bar { display: inline-block; height: 0.6rem; border-radius: 3px; margin-right: 0.4rem; }
