@@ -1,6 +1,7 @@
 // Measures a case: prepares and verifies it, times it with its bounds and baselines, and derives the figures.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
@@ -59,6 +60,12 @@ struct Figures {
   // Whether the stream bound is larger than the compute bound.
   bool io_bound() const { return stream_bound >= compute_bound; }
   double binding_efficiency() const { return std::max(io_efficiency, compute_efficiency); }
+  // The largest bound that the case has / latency.
+  double limit_efficiency() const {
+    return std::isnan(max_bound_efficiency) ? binding_efficiency() : max_bound_efficiency;
+  }
+  // Whether the algorithmic bound is the largest.
+  bool algorithm_bound() const { return limit_efficiency() > binding_efficiency(); }
 
   double latency;
   double stream_bound;   // with the faster kind of store

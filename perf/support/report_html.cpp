@@ -67,11 +67,13 @@ double bytes_of(const Result& result) {
 
 // A case with its limit: the time that it cannot fall below.
 struct Row {
-  explicit Row(const Result& of) : result(&of), figures(of) {
-    const double machine = figures.binding_efficiency();
-    reached = std::isnan(figures.max_bound_efficiency) ? machine : std::max(machine, figures.max_bound_efficiency);
-    kind = reached > machine ? "steps" : figures.io_bound() ? "memory" : "arithmetic";
-  }
+  explicit Row(const Result& of)
+      : result(&of),
+        figures(of),
+        reached(figures.limit_efficiency()),
+        kind(figures.algorithm_bound() ? "steps"
+             : figures.io_bound()      ? "memory"
+                                       : "arithmetic") {}
 
   const Result* result;
   Figures figures;
@@ -218,18 +220,15 @@ void write_html(std::ostream& out, const Report& report) {
   Roofline roofline(out, rows);
   if (roofline.has_points()) {
     out << "<h2>Roofline</h2>\n<p>Each point is a case, below its own roof: what is lower, the FMA peak or its "
-           "operations in the time to stream its bytes. The line between them is what the case loses. Copies have "
-           "no "
-           "operations: they are in the table only.</p>\n";
+           "operations in the time to stream its bytes. The line between them is what the case loses. Copies "
+           "have no operations: they are in the table only.</p>\n";
     roofline.draw();
   }
-  out << "<h2>Cases, furthest from their limit first</h2>\n<p>The limit is the longest of: the time to stream the "
-         "compulsory bytes (<span class=\"memory\">memory</span>), operations / FMA peak (<span "
-         "class=\"arithmetic\">arithmetic</span>), and the time of the steps that the algorithm cannot avoid "
-         "(<span "
-         "class=\"steps\">steps</span>), measured beside the case. A case far from its limit waits for something "
-         "else: "
-         "dependent instructions, scattered accesses, or the start of threads.</p>\n";
+  out << "<h2>Cases, furthest from their limit first</h2>\n<p>The limit is the longest of: the time to stream "
+         "the compulsory bytes (<span class=\"memory\">memory</span>), operations / FMA peak "
+         "(<span class=\"arithmetic\">arithmetic</span>), and the time of the steps that the algorithm cannot "
+         "avoid (<span class=\"steps\">steps</span>), measured beside the case. A case far from its limit waits "
+         "for something else: dependent instructions, scattered accesses, or the start of threads.</p>\n";
   write_rows(out, rows);
   out << "</body>\n</html>\n";
 }

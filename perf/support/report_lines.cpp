@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <ostream>
 #include <string_view>
@@ -34,22 +33,16 @@ std::string time_text(double seconds) {
   return seconds >= 1e-3 ? figure(seconds * 1e3, 1, " ms") : figure(seconds * 1e6, 0, " us");
 }
 
-double reached_limit(const Result& result) {
-  const Figures figures(result);
-  return std::isnan(figures.max_bound_efficiency)
-             ? figures.binding_efficiency()
-             : std::max(figures.max_bound_efficiency, figures.binding_efficiency());
-}
+bool is_gradient(const Result& result) { return result.op.find("_backward") != std::string::npos; }
 
 std::string limit_text(const Result& result) {
   const Figures figures(result);
-  const double reached = reached_limit(result);
+  const double reached = figures.limit_efficiency();
   if (!(reached >= kNoLimit)) return {};
-  const bool by_steps = reached > figures.binding_efficiency();
   return ", " + figure(reached, 2) +
-         (by_steps             ? " of the limit of its steps"
-          : figures.io_bound() ? " of the memory limit"
-                               : " of the FMA peak");
+         (figures.algorithm_bound() ? " of the limit of its steps"
+          : figures.io_bound()      ? " of the memory limit"
+                                    : " of the FMA peak");
 }
 
 // "6.0 times as fast as the serial loop", over the fastest baseline.
@@ -84,23 +77,20 @@ void write_lines(std::ostream& out, const Report& report) {
   std::vector<std::string> families;
   std::map<std::string, const Result*> first;  // of each family: its first forward operator, if it has one
   for (const Result& result : report.results) {
-    const bool is_gradient = result.op.find("_backward") != std::string::npos;
     const auto [found, added] = first.emplace(family_of(result), &result);
     if (added) families.push_back(found->first);
-    const bool had_gradient = found->second->op.find("_backward") != std::string::npos;
-    if (had_gradient && !is_gradient) found->second = &result;
+    if (is_gradient(*found->second) && !is_gradient(result)) found->second = &result;
   }
   bool exceeds_limit = false;
   for (const std::string& family : families) {
     const Result& result = *first.at(family);
     out << line_of(result) << '\n';
     if (result.is_disturbed()) out << "    " << disturbance_text(result) << '\n';
-    exceeds_limit |= result.problem.empty() && reached_limit(result) > 1.05;
+    exceeds_limit |= result.problem.empty() && Figures(result).limit_efficiency() > 1.05;
   }
   if (exceeds_limit) {
-    out << "\nMore than 1 of a limit: the operator skips operations that its definition counts, or finds data of "
-           "the "
-           "previous\ncall in the caches.\n";
+    out << "\nMore than 1 of a limit: the operator skips operations that its definition counts, or finds data\n"
+           "of the previous call in the caches.\n";
   }
   const auto disturbed = std::ranges::count_if(report.results, &Result::is_disturbed);
   if (disturbed > 0) {

@@ -28,10 +28,6 @@ def trained(model: nn.Module) -> nn.Module:
     return model.eval()
 
 
-def image(*shape: int) -> torch.Tensor:
-    return cases.floats(*shape)
-
-
 class Sequence(nn.Sequential):
     """Layers over sparse tensors, normalizations and activations over their features."""
 
@@ -68,7 +64,10 @@ DENSE = {
 def test_dense_layers(name, affine):
     make, norm, shape = DENSE[name]
     model = trained(nn.Sequential(make(), norm(6, affine=affine), nn.ReLU()))
-    input, state = image(*shape), {key: value.clone() for key, value in model.state_dict().items()}
+    input, state = (
+        cases.floats(*shape),
+        {key: value.clone() for key, value in model.state_dict().items()},
+    )
     prepared = prepare_for_inference(model, lambda each: each(input))
     assert prepared.folded == [("0", "1")] and not prepared.left
     expected = model(input)
@@ -141,7 +140,7 @@ def test_deformable_convolution():
     layer = ops.ModulatedDeformConv2dPack(4, 6, 3, padding=1, bias=False)
     nn.init.normal_(layer.conv_offset.weight)
     model = trained(nn.Sequential(layer, nn.BatchNorm2d(6)))
-    input = image(2, 4, 7, 8)
+    input = cases.floats(2, 4, 7, 8)
     prepared = prepare_for_inference(model, lambda each: each(input))
     assert prepared.folded == [("0", "1")] and prepared.difference < 1e-5
 
@@ -210,7 +209,7 @@ LEFT = [
 
 @pytest.mark.parametrize("run, further, reason", LEFT)
 def test_what_is_left(run, further, reason):
-    input = image(2, 4, 5, 6)
+    input = cases.floats(2, 4, 5, 6)
     model = trained(Net(run, **further))
     prepared = prepare_for_inference(model, lambda each: each(input))
     assert prepared.left["norm"] == reason and not any("norm" in pair for pair in prepared.folded)
@@ -220,7 +219,7 @@ def test_what_is_left(run, further, reason):
 def test_a_shared_weight_is_left():
     model = nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.Conv2d(4, 4, 1))
     model[2].weight = model[0].weight
-    input = image(1, 4, 3, 3)
+    input = cases.floats(1, 4, 3, 3)
     prepared = prepare_for_inference(trained(model), lambda each: each(input))
     assert prepared.left == {"1": "a parameter belongs to several modules"}
 
@@ -228,7 +227,7 @@ def test_a_shared_weight_is_left():
 def test_parametrized_weights_and_statistics_of_the_batch_are_left():
     layers = nn.utils.parametrizations.weight_norm(nn.Conv2d(4, 4, 1)), nn.BatchNorm2d(4)
     others = nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4, track_running_stats=False)
-    input = image(2, 4, 3, 3)
+    input = cases.floats(2, 4, 3, 3)
     model = nn.Sequential(trained(nn.Sequential(*layers)), *others).eval()
     prepared = prepare_for_inference(model, lambda each: each(input))
     assert prepared.left == {
@@ -240,13 +239,16 @@ def test_parametrized_weights_and_statistics_of_the_batch_are_left():
 def test_rows_of_several_dimensions_are_left():
     """The layer has its channels last, the normalization second."""
     model = trained(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)))
-    input = image(3, 4, 4)
+    input = cases.floats(3, 4, 4)
     prepared = prepare_for_inference(model, lambda each: each(input))
     assert prepared.left == {"1": "it does not follow a convolution directly"}
 
 
 def test_channels_last():
-    model, input = trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))), image(2, 4, 9, 8)
+    model, input = (
+        trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))),
+        cases.floats(2, 4, 9, 8),
+    )
     for channels_last in (True, False):
         prepared = prepare_for_inference(
             model, lambda each: each(input), channels_last=channels_last
@@ -261,7 +263,7 @@ def test_channels_last_where_tensors_have_to_be_contiguous():
         assert y.is_contiguous()
         return y
 
-    model, input = trained(Net(contiguous)), image(2, 4, 5, 6)
+    model, input = trained(Net(contiguous)), cases.floats(2, 4, 5, 6)
     prepared = prepare_for_inference(model, lambda each: each(input))
     assert prepared.folded == [("conv", "norm")]
     assert list(prepared.left) == ["channels last"]
@@ -270,7 +272,10 @@ def test_channels_last_where_tensors_have_to_be_contiguous():
 
 
 def test_bfloat16():
-    model, input = trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))), image(2, 4, 9, 8)
+    model, input = (
+        trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))),
+        cases.floats(2, 4, 9, 8),
+    )
     prepared = prepare_for_inference(model, lambda each: each(input), dtype=torch.bfloat16)
     assert prepared.model(input).dtype == torch.bfloat16
     assert 1e-5 < prepared.difference < 0.03
@@ -283,13 +288,19 @@ def test_results_in_structures():
         def __init__(self, tensor):
             self.tensor, self.itself = tensor, self
 
-    model, input = trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))), image(2, 4, 9, 8)
+    model, input = (
+        trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))),
+        cases.floats(2, 4, 9, 8),
+    )
     prepared = prepare_for_inference(model, lambda each: [{"boxes": Boxes(each(input))}, 3, None])
     assert prepared.folded and 0 < prepared.difference < 1e-5
 
 
 def test_bad_arguments():
-    model, input = trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))), image(2, 4, 9, 8)
+    model, input = (
+        trained(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6))),
+        cases.floats(2, 4, 9, 8),
+    )
     with pytest.raises(ValueError, match="1 is in training mode, expected model.eval()"):
         model[1].train()
         prepare_for_inference(model, lambda each: each(input))
@@ -302,11 +313,11 @@ def test_bad_arguments():
         prepare_for_inference(model, lambda each: each(torch.randn(2, 4, 9, 8)))
     sizes = iter((9, 8, 9, 8))
     with pytest.raises(ValueError, match="that have the shapes .* instead of .* after folding"):
-        prepare_for_inference(model, lambda each: each(image(2, 4, next(sizes), 8)))
+        prepare_for_inference(model, lambda each: each(cases.floats(2, 4, next(sizes), 8)))
     accepted = prepare_for_inference(
-        model, lambda each: each(image(2, 4, next(sizes), 8)), tolerance=None
+        model, lambda each: each(cases.floats(2, 4, next(sizes), 8)), tolerance=None
     )
     assert accepted.folded and math.isnan(accepted.difference)
     with pytest.raises(RuntimeError, match="channels"):
-        prepare_for_inference(model, lambda each: each(image(2, 3, 9, 8)))
+        prepare_for_inference(model, lambda each: each(cases.floats(2, 3, 9, 8)))
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model)

@@ -124,7 +124,7 @@ def prepare_for_inference(
         except Exception as error:
             if not channels_last:
                 raise
-            # As of functions that require contiguous tensors.
+            # The code of the model may require contiguous tensors.
             _store(prepared, torch.contiguous_format)
             found = _tensors(run(prepared))
             reason = f"run raises {type(error).__name__}: {error}"
@@ -223,7 +223,7 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 def _address(tensor: Tensor) -> int:
     try:
         return tensor.untyped_storage().data_ptr()
-    except (NotImplementedError, RuntimeError):  # Without memory, as of a sparse layout.
+    except (NotImplementedError, RuntimeError):  # A tensor without storage, such as a sparse one.
         return 0
 
 
@@ -324,9 +324,7 @@ def _fold(model: nn.Module, convolution_name: str, norm_name: str) -> None:
     if norm.bias is not None:
         shift = shift + norm.bias.double()
     if bias is not None:
-        shift = shift + bias.double().flatten() * scale
-    if bias is not None:
-        shift = shift.view_as(bias)
+        shift = (shift + bias.double().flatten() * scale).view_as(bias)
     scaled = weight.double() * _along(scale, weight, layer.channels, convolution)
     for attribute, value in ((layer.weight, scaled), ("bias", shift)):
         parameter = nn.Parameter(value.to(weight.dtype), requires_grad=False)
