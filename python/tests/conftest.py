@@ -1,4 +1,4 @@
-"""Fixtures of all tests, and the counts of the table of test_table.py."""
+"""Fixtures of all tests, and the counts that tests record for the summary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sysconfig
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -22,14 +22,11 @@ from mluop_omp._case import RUNNER
 class Table:
     """Counts the cells with the right value, and those with an error that names an argument."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str, bool]] = Counter()
+    def __init__(self, cells: list[tuple[str, str, bool]]) -> None:
+        self.cells = cells
 
     def add(self, kind: str, interface: str, right: bool) -> None:
-        self.counts[kind, interface, right] += 1
-
-
-_TABLE = Table()
+        self.cells.append((kind, interface, right))
 
 
 @pytest.fixture
@@ -44,25 +41,29 @@ def mluop_case() -> str | None:
 
 
 @pytest.fixture
-def table() -> Table:
-    return _TABLE
+def table(record_property) -> Table:
+    cells: list[tuple[str, str, bool]] = []
+    record_property("cells", cells)
+    return Table(cells)
 
 
-# Cells, those that ran before, and those that ran afterwards, of test_install_table.py.
-_INSTALL_COUNTS: list[list[int]] = []
-
-
-@pytest.fixture
-def install_counts() -> list[list[int]]:
-    return _INSTALL_COUNTS
+def recorded(terminalreporter, name: str) -> list[Any]:
+    """What the tests recorded under a name, in whichever process each of them ran."""
+    reports = (
+        report
+        for group in terminalreporter.stats.values()
+        for report in group
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+    )
+    return [value for report in reports for key, value in report.user_properties if key == name]
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
-    if _INSTALL_COUNTS:
-        cells, before, after = map(sum, zip(*_INSTALL_COUNTS))
+    if install_counts := recorded(terminalreporter, "install counts"):
+        cells, before, after = map(sum, zip(*install_counts))
         terminalreporter.section("install() and no_cuda()")
         terminalreporter.line(f"{cells} cells: before ran {before}, after ran {after}")
-    counts = _TABLE.counts
+    counts = Counter(tuple(cell) for cells in recorded(terminalreporter, "cells") for cell in cells)
     if not counts:
         return
     terminalreporter.section("right values + errors that name an argument")

@@ -57,8 +57,8 @@ PLAN = {
 }
 
 # Networks of which one row is no long test, and networks of which all rows are.
-SLOW = ("PointPillars", "VoteNet", "Swin tiny")
-SLOWEST = ("SECOND", "YOLOX", "RetinaNet")
+SLOW = ("PointPillars", "VoteNet")
+SLOWEST = ("SECOND", "YOLOX", "RetinaNet", "Swin tiny", "EfficientNet-B0")
 
 
 @pytest.fixture(autouse=True)
