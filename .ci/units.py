@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOR_ALL = {".clang-tidy", ".ci/run", ".ci/units.py", "CMakePresets.json", "cmake/warnings.cmake"}
+FOR_ALL = {".clang-tidy", ".ci/tidy", ".ci/units.py", "CMakePresets.json", "cmake/warnings.cmake"}
 INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
 
 

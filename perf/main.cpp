@@ -102,9 +102,8 @@ void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
 
 // Writes a table of calls that are not timed. make_rows(spec, size, numbers of tasks, progress) makes the rows of
 // a case. Networks are excluded, because a call of a network consists of several calls.
-template <class Row>
-int show_rows(std::vector<CaseSpec> cases, const Options& options,
-              std::vector<Row> (*make_rows)(const CaseSpec&, double, std::span<const int>, std::ostream&),
+template <class Row, class MakeRows>
+int show_rows(std::vector<CaseSpec> cases, const Options& options, const MakeRows& make_rows,
               void (*write)(std::ostream&, const std::vector<Row>&)) {
   std::erase_if(cases, [](const CaseSpec& spec) { return spec.op == kNetworks; });
   std::vector<Row> rows;
@@ -125,7 +124,10 @@ int show_rows(std::vector<CaseSpec> cases, const Options& options,
 int show_scaling_model(const std::vector<CaseSpec>& cases, const Options& options) {
   // Read when a handle is created.
   setenv("MLUOP_OMP_MAX_THREADS", "1", 1);
-  return show_rows(cases, options, scaling_rows, write_scaling_table);
+  const auto rows = [&](const CaseSpec& spec, double size, std::span<const int> cores, std::ostream& progress) {
+    return scaling_rows(spec, size, cores, options.bandwidth, progress);
+  };
+  return show_rows(cases, options, rows, write_scaling_table);
 }
 
 std::vector<std::string> distinct(const std::vector<CaseSpec>& specs, std::string CaseSpec::*name) {

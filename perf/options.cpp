@@ -97,6 +97,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   const auto model = app.add_flag("--scaling-model", options.scaling_model,
                                   "Model 1, 2, 4, ..., 64 cores, or the numbers of --tasks")
                          ->disable_flag_override();
+  text("--bandwidth", options.bandwidth, "<GB/s>", "Memory bandwidth that the cores of --scaling-model share")
+      ->check(CLI::PositiveNumber.description(""))
+      ->needs(model);
   list("--size", sizes, "<n,...>", "Run each case at n times the network size, e.g. 1/8,2",
        CLI::Validator(require_size, ""));
   const auto caches = text("--cache", cache, "<warm|cold|both>",

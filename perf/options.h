@@ -20,6 +20,7 @@ struct Options {
   std::vector<Size> sizes;
   std::vector<Cache> caches;
   bool list = false, scaling_model = false;
+  double bandwidth = 0;  // of the scaling model; 0: unlimited
   std::string dump, json, html;
   std::vector<std::string> compare;     // one file: compared with this run; two: with each other
   std::vector<char*> google_benchmark;  // its arguments: --benchmark_...

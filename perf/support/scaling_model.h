@@ -12,14 +12,15 @@
 namespace mluop::perf {
 
 // The modelled latency of a call, in microseconds: the sum of the parts. Excludes the start of teams and the
-// effects of shared resources.
+// effects of shared resources other than memory.
 struct ModelledLatency {
-  double total() const { return work + few_tasks + imbalance + serial; }
+  double total() const { return work + few_tasks + imbalance + serial + memory; }
 
   double work = 0;       // time of all tasks / cores
   double few_tasks = 0;  // idle cores of launches with fewer tasks than cores
   double imbalance = 0;  // from the mean to the last task
   double serial = 0;     // outside of launches
+  double memory = 0;     // what the compulsory bytes take, at a bandwidth, beyond the other parts
 };
 
 // The model for `cores` cores, the number of tasks that the call requested. A launch with static work items lasts
@@ -35,10 +36,11 @@ struct ScalingFigures {
 
 using ScalingRow = CountRow<ScalingFigures>;
 
-// Models the case for each number of cores: the fastest of several calls. Writes one line to `progress`. Requires
+// Models the case for each number of cores; each task counts with its shortest duration in several calls.
+// `bandwidth`: of the memory that the cores share, in GB/s; 0: unlimited. Writes one line to `progress`. Requires
 // that teams have one thread (MLUOP_OMP_MAX_THREADS=1).
 std::vector<ScalingRow> scaling_rows(const CaseSpec& spec, double size, std::span<const int> core_counts,
-                                     std::ostream& progress);
+                                     double bandwidth, std::ostream& progress);
 
 // Writes a section per operator and a legend. At most 100 columns.
 void write_scaling_table(std::ostream& out, const std::vector<ScalingRow>& rows);

@@ -236,6 +236,18 @@ def test_parametrized_weights_and_statistics_of_the_batch_are_left():
     }
 
 
+def test_hooks_run_as_before():
+    model = trained(nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.ReLU()))
+    read = []
+    model[1].register_forward_hook(lambda module, arguments, output: read.append(output))
+    input = cases.floats(2, 4, 3, 3)
+    prepared = prepare_for_inference(model, lambda each: each(input))
+    assert prepared.left == {"1": "1 has a parametrization or hooks"}
+    read.clear()
+    prepared.model(input)
+    assert len(read) == 1
+
+
 def test_rows_of_several_dimensions_are_left():
     """The layer has its channels last, the normalization second."""
     model = trained(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)))

@@ -35,15 +35,15 @@ TEST(PerfScalingModel, Chunks) {
 }
 
 TEST(PerfScalingModel, Table) {
-  const ModelledLatency latency{.work = 500, .few_tasks = 250, .imbalance = 200, .serial = 50};
+  const ModelledLatency latency{.work = 400, .few_tasks = 250, .imbalance = 200, .serial = 50, .memory = 100};
   std::ostringstream out;
   write_scaling_table(out, {{"an_operator", "29x2047x999_m2033", "float", 64, 12.34, latency, 345.6, ""},
                             {"other", "case", "half", 4, 0, {}, 0, "the problem"}});
   EXPECT_THAT(out.str(), ::testing::StartsWith("an_operator\n"
                                                "  case              dtype cores  latency speed-up  work tasks"
-                                               " balance serial   GB/s\n"
-                                               "  29x2047x999_m2033 float    64    1.000     12.3   50%   25%"
-                                               "     20%     5%  345.6\n\n"
+                                               " balance serial memory   GB/s\n"
+                                               "  29x2047x999_m2033 float    64    1.000     12.3   40%   25%"
+                                               "     20%     5%    10%  345.6\n\n"
                                                "other\n"));
   EXPECT_THAT(out.str(), ::testing::HasSubstr("  case              half      4  FAILED\n    the problem\n\n"));
 }
@@ -53,7 +53,7 @@ TEST(PerfScalingModel, ProblemOfACase) {
                       [](double) -> std::unique_ptr<Case> { throw std::runtime_error("out of range"); }};
   std::ostringstream progress;
   const int counts[] = {1, 4};
-  const auto rows = scaling_rows(spec, 1, counts, progress);
+  const auto rows = scaling_rows(spec, 1, counts, 0, progress);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].problem, "out of range");
 }

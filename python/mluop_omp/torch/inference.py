@@ -289,10 +289,8 @@ def _pairs(model: nn.Module, flow: _Flow) -> tuple[list[tuple[str, str]], dict[s
             left[name] = f"it reads {sources[source]} of {flow.calls[source]} outputs of {source}"
         elif {source, name} & shared:
             left[name] = "a parameter belongs to several modules"
-        elif nn.utils.parametrize.is_parametrized(modules[source]) or _has_own_hooks(
-            modules[source]
-        ):
-            left[name] = f"{source} has a parametrization or hooks"
+        elif extended := [each for each in (source, name) if _is_extended(modules[each])]:
+            left[name] = f"{extended[0]} has a parametrization or hooks"
         else:
             pairs.append((source, name))
     return pairs, left
@@ -307,8 +305,9 @@ def _shared(model: nn.Module) -> set[str]:
     return {name for names in owners.values() if len(names) > 1 for name in names}
 
 
-def _has_own_hooks(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)
+def _is_extended(module: nn.Module) -> bool:
+    hooks = module._forward_hooks or module._forward_pre_hooks
+    return bool(hooks) or nn.utils.parametrize.is_parametrized(module)
 
 
 def _fold(model: nn.Module, convolution_name: str, norm_name: str) -> None:

@@ -11,6 +11,7 @@
 #include "ops/roi_align/roi_align_native_kernels.h"
 #include "primitives/simd/elements-inl.h"
 #include "primitives/simd/for_each_vector-inl.h"
+#include "primitives/simd/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi_align::native {
@@ -18,9 +19,13 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::round_row;
+using mluop::HWY_NAMESPACE::store_f32;
 
-// The gradients of the pixels of a work item in fp32, `stride` apart.
+constexpr size_t kGradientLanes = 16;
+
+// The gradients of the pixels of a part in fp32, `stride` apart.
 struct Sums {
   float* pixel(int64_t y, int64_t x, int64_t width) const { return first + (y * width + x) * stride; }
 
@@ -28,85 +33,130 @@ struct Sums {
   int64_t stride;
 };
 
-// to[0, count) += from[0, count) / divisor * weight, in vectors of at most kLanes lanes.
-template <size_t kLanes, class From>
-HWY_INLINE void add_scaled(const From* from, float divisor, float weight, int64_t count, float* to) {
-  for_each_vector<kLanes>(count, [&](auto d, int64_t i) HWY_ATTR {
-    const auto quotient = hn::Div(load_f32(d, from + i), hn::Set(d, divisor));
-    hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::Mul(quotient, hn::Set(d, weight))), d, to + i);
+// to[0, count) += from[0, count) * weight
+HWY_INLINE void add_scaled(const float* from, float weight, int64_t count, float* to) {
+  for_each_vector<kGradientLanes>(count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto term = hn::Mul(hn::LoadU(d, from + i), hn::Set(d, weight));
+    hn::StoreU(hn::Add(hn::LoadU(d, to + i), term), d, to + i);
   });
 }
 
-// The bins of a RoI: adds their columns to one row for each row of bins, then adds these rows.
-template <bool kChannelsLast, class T>
-HWY_INLINE void add_roi(const AddArgs& args, const Channels& channels, int64_t roi, const MeanTile& tile,
+// to[c] = the gradient of channel c of a bin / divisor; channels are `stride` apart.
+template <class T>
+HWY_INLINE void load_bin(const T* from, int64_t stride, int64_t count, float divisor, float* to) {
+  const auto divide = [&](const auto* dividends) HWY_ATTR {
+    for_each_vector<kGradientLanes>(count, [&](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Div(load_f32(d, dividends + i), hn::Set(d, divisor)), d, to + i);
+    });
+  };
+  if (stride == 1) return divide(from);
+  for (int64_t c = 0; c < count; ++c) to[c] = to_f32(from[c * stride]);
+  divide(to);
+}
+
+// The bins of a RoI: adds their columns to one row for each row of bins, then adds these rows to the rows of the
+// part.
+template <class T>
+HWY_INLINE void add_roi(const AddArgs& args, const Part& part, int64_t roi, const MeanTile& tile,
                         const Sums& sums) {
-  constexpr size_t kLanes = 16, kColumnLanes = kChannelsLast ? kLanes : 1;
   const Tables& tables = args.tables;
-  const int64_t columns = tables.x.count(roi), first_y = tables.y.first(roi), first_x = tables.x.first(roi);
-  const T* from = static_cast<const T*>(args.grads) + channels.first_bin(args, roi);
+  const int64_t columns = tables.x.count(roi), count = part.count,
+                channel_stride = args.channel_stride(args.bins());
+  const int64_t first_x = tables.x.first(roi), first_y = tables.y.first(roi) - part.first_row;
+  const auto is_inside = [&](const Tap& tap) {
+    return first_y + tap.pixel >= 0 && first_y + tap.pixel < part.rows;
+  };
+  const T* from = static_cast<const T*>(args.grads) + part.first_bin(args, roi);
   for (int64_t p = 0; p < args.PH; ++p, from += args.PW * args.inner()) {
     const Taps rows = tables.y.taps(roi, p);
-    if (rows.count() == 0) continue;
-    std::fill_n(tile.row, columns * channels.count, 0.0F);
+    if (std::none_of(rows.begin, rows.end, is_inside)) continue;
+    std::fill_n(tile.row, columns * count, 0.0F);
     for (int64_t q = 0; q < args.PW; ++q) {
       const Taps taps = tables.x.taps(roi, q);
+      if (taps.count() == 0) continue;
+      load_bin(from + q * args.inner(), channel_stride, count, tables.divisors[roi], tile.bin);
       for (const Tap* tap = taps.begin; tap != taps.end; ++tap) {
-        add_scaled<kColumnLanes>(from + q * args.inner(), tables.divisors[roi], tap->weight, channels.count,
-                                 tile.row + tap->pixel * channels.count);
+        add_scaled(tile.bin, tap->weight, count, tile.row + tap->pixel * count);
       }
     }
     for (const Tap* tap = rows.begin; tap != rows.end; ++tap) {
-      if constexpr (kChannelsLast) {
-        for (int64_t x = 0; x < columns; ++x) {
-          add_scaled<kLanes>(tile.row + x * channels.count, 1, tap->weight, channels.count,
-                             sums.pixel(first_y + tap->pixel, first_x + x, args.W));
-        }
-      } else {
-        add_scaled<kLanes>(tile.row, 1, tap->weight, columns, sums.pixel(first_y + tap->pixel, first_x, args.W));
+      if (!is_inside(*tap)) continue;
+      float* const to = sums.pixel(first_y + tap->pixel, first_x, args.W);
+      if (sums.stride == count) {
+        add_scaled(tile.row, tap->weight, columns * count, to);
+        continue;
+      }
+      for (int64_t x = 0; x < columns; ++x) {
+        add_scaled(tile.row + x * count, tap->weight, count, to + x * sums.stride);
       }
     }
   }
 }
 
-// Calls add(channels, roi, sums) for the RoIs of each work item, in their order.
+// Whether a RoI adds to the pixels of a part.
+bool reaches(const AddArgs& args, const Part& part, int64_t roi) {
+  if (args.tables.images[roi] != part.image) return false;
+  if (args.mode == PoolMode::kMax) return true;
+  const int64_t first = args.tables.y.first(roi), last = first + args.tables.y.count(roi) - 1;
+  return args.tables.x.count(roi) > 0 && first < part.first_row + part.rows && last >= part.first_row;
+}
+
+// to[c * plane + i] = from[i * channels + c], rounded.
+template <class T>
+void store_planes(const float* from, int64_t pixels, int64_t channels, int64_t plane, T* to) {
+  const hn::CappedTag<float, kGradientLanes> d;
+  constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const int64_t whole = channels / lanes * lanes;
+  int64_t i = 0;
+  for (; i + lanes <= pixels; i += lanes) {
+    for (int64_t c = 0; c < whole; c += lanes) {
+      hn::Vec<decltype(d)> columns[lanes];
+      load_transposed(d, from + i * channels + c, channels, columns);
+      HWY_UNROLL(16) for (int64_t j = 0; j < lanes; ++j) store_f32(columns[j], d, to + (c + j) * plane + i);
+    }
+    for (int64_t c = whole; c < channels; ++c) {
+      for (int64_t j = i; j < i + lanes; ++j) round_to(from[j * channels + c], to + c * plane + j);
+    }
+  }
+  for (; i < pixels; ++i) {
+    for (int64_t c = 0; c < channels; ++c) round_to(from[i * channels + c], to + c * plane + i);
+  }
+}
+
+// Rounds the sums of a part, whose channels are adjacent.
+template <class T>
+void store_sums(const AddArgs& args, const Part& part, const float* sums, T* to) {
+  const int64_t pixels = part.rows * args.W;
+  if (part.count == args.inner()) return round_row(sums, pixels * part.count, to);
+  if (!args.channels_last) return store_planes(sums, pixels, part.count, args.image_pixels(), to);
+  for (int64_t i = 0; i < pixels; ++i) round_row(sums + i * part.count, part.count, to + i * args.C);
+}
+
+// Calls add(part, roi, sums) for the RoIs of each work item, in their order.
 template <class T>
 HWY_INLINE void for_each_roi(const AddArgs& args, int64_t begin, int64_t end, const Task& task, auto&& add) {
-  const int64_t inner = args.inner(), pixels = args.image_pixels();
   for (int64_t item = begin; item < end; ++item) {
-    const Channels channels(args, args.division, item);
-    T* const output = static_cast<T*>(args.grads_image) + channels.first_pixel(args);
+    const Part part(args, args.division, item);
+    const int64_t pixels = part.rows * args.W;
+    T* const output = static_cast<T*>(args.grads_image) + part.first_pixel(args);
     Sums sums{};
-    if constexpr (sizeof(T) == sizeof(float)) {
-      sums = {output, inner};
-    } else {
-      sums = {args.sums + task.taskId * pixels * args.division.range, channels.count};
+    if constexpr (sizeof(T) == sizeof(float)) sums = {output, args.inner()};
+    if (args.sums != nullptr) {
+      sums = {args.sums + task.taskId * args.division.rows * args.W * args.division.range, part.count};
     }
-    for (int64_t i = 0; i < pixels; ++i) std::fill_n(sums.first + i * sums.stride, channels.count, 0.0F);
+    for (int64_t i = 0; i < pixels; ++i) std::fill_n(sums.first + i * sums.stride, part.count, 0.0F);
     for (int64_t roi = 0; roi < args.R; ++roi) {
-      if (args.tables.images[roi] == channels.image) add(channels, roi, sums);
+      if (reaches(args, part, roi)) add(part, roi, sums);
     }
-    if constexpr (sizeof(T) < sizeof(float)) {
-      if (inner == channels.count) {
-        round_row(sums.first, pixels * inner, output);
-        continue;
-      }
-      for (int64_t i = 0; i < pixels; ++i) {
-        round_row(sums.first + i * channels.count, channels.count, output + i * inner);
-      }
-    }
+    if (args.sums != nullptr) store_sums(args, part, sums.first, output);
   }
 }
 
 template <class T>
 void add_means(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
   const MeanTile tile(task.nram, args.W, args.division.range);
-  for_each_roi<T>(args, begin, end, task, [&](const Channels& channels, int64_t roi, const Sums& sums) HWY_ATTR {
-    if (args.channels_last) {
-      add_roi<true, T>(args, channels, roi, tile, sums);
-    } else {
-      add_roi<false, T>(args, channels, roi, tile, sums);
-    }
+  for_each_roi<T>(args, begin, end, task, [&](const Part& part, int64_t roi, const Sums& sums) HWY_ATTR {
+    add_roi<T>(args, part, roi, tile, sums);
   });
 }
 
@@ -128,13 +178,13 @@ HWY_INLINE void add_sample(const AddArgs& args, float y, float x, float gradient
 
 template <class T>
 void add_maxima(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
-  for_each_roi<T>(args, begin, end, task, [&](const Channels& channels, int64_t roi, const Sums& sums) {
-    const int64_t first = channels.first_bin(args, roi);
+  for_each_roi<T>(args, begin, end, task, [&](const Part& part, int64_t roi, const Sums& sums) {
+    const int64_t first = part.first_bin(args, roi);
     const auto element = [&](const void* tensor, int64_t i) {
       return to_f32(static_cast<const T*>(tensor)[first + i]);
     };
     for (int64_t bin = 0; bin < args.bins(); ++bin) {
-      for (int64_t c = 0; c < channels.count; ++c) {
+      for (int64_t c = 0; c < part.count; ++c) {
         const int64_t i = bin * args.inner() + c;
         add_sample(args, element(args.argmax_y, i), element(args.argmax_x, i), element(args.grads, i), c, sums);
       }

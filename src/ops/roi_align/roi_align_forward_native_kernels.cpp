@@ -80,13 +80,13 @@ HWY_INLINE void store_bin(const PoolArgs& args, const float* from, int64_t count
 // The bins of a RoI: adds the rows of pixels over all columns, then these columns. Vectors are channels, or pixels
 // of one channel.
 template <bool kOfChannels, class T>
-HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const Pixels<T>& pixels, int64_t roi,
+HWY_INLINE void pool_roi(const PoolArgs& args, const Part& part, const Pixels<T>& pixels, int64_t roi,
                          const MeanTile& tile) {
   constexpr size_t kLanes = 16, kColumnLanes = kOfChannels ? kLanes : 1;
   const Tables& tables = args.tables;
   const int64_t inner = pixels.stride, columns = tables.x.count(roi);
   const T* const from = pixels.first + (tables.y.first(roi) * args.W + tables.x.first(roi)) * inner;
-  T* to = static_cast<T*>(args.output) + channels.first_bin(args, roi);
+  T* to = static_cast<T*>(args.output) + part.first_bin(args, roi);
   const auto keep = [](auto, auto sum) HWY_ATTR { return sum; };
   const auto to_mean = [divisor = tables.divisors[roi]](auto d, auto sum)
                            HWY_ATTR { return divide(d, sum, divisor); };
@@ -95,8 +95,7 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const P
     if (rows.count() > 0 && columns > 0) {
       if constexpr (kOfChannels) {
         for (int64_t x = 0; x < columns; ++x) {
-          combine<kLanes>(rows, from + x * inner, args.W * inner, channels.count, keep,
-                          tile.row + x * channels.count);
+          combine<kLanes>(rows, from + x * inner, args.W * inner, part.count, keep, tile.row + x * part.count);
         }
       } else {
         combine<kLanes>(rows, from, args.W, columns, keep, tile.row);
@@ -105,36 +104,36 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const P
     for (int64_t q = 0; q < args.PW; ++q, to += args.inner()) {
       const Taps taps = tables.x.taps(roi, q);
       if (rows.count() == 0 || taps.count() == 0) {
-        std::fill_n(tile.bin, channels.count, 0.0F);
-        store_bin(args, tile.bin, channels.count, to);
+        std::fill_n(tile.bin, part.count, 0.0F);
+        store_bin(args, tile.bin, part.count, to);
       } else if (kOfChannels && !args.channels_last) {
-        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, to_mean, tile.bin);
-        store_bin(args, tile.bin, channels.count, to);
+        combine<kColumnLanes>(taps, tile.row, part.count, part.count, to_mean, tile.bin);
+        store_bin(args, tile.bin, part.count, to);
       } else {
-        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, to_mean, to);
+        combine<kColumnLanes>(taps, tile.row, part.count, part.count, to_mean, to);
       }
     }
   }
 }
 
-// Calls pool(channels, pixels, roi) for the RoIs of each work item.
+// Calls pool(part, pixels, roi) for the RoIs of each work item.
 template <class T>
 HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, const Task& task, auto&& pool) {
   T* const copy = static_cast<T*>(args.copies) + task.taskId * args.image_pixels() * args.division.range;
   for (int64_t item = begin; item < end; ++item) {
-    const Channels channels(args, args.division, item / args.roi_blocks());
-    const T* const input = static_cast<const T*>(args.input) + channels.first_pixel(args);
+    const Part part(args, args.division, item / args.roi_blocks());
+    const T* const input = static_cast<const T*>(args.input) + part.first_pixel(args);
     const int64_t first = item % args.roi_blocks() * args.roi_block;
     bool is_copied = false;
     for (int64_t roi = first; roi < std::min(first + args.roi_block, args.R); ++roi) {
-      if (args.tables.images[roi] != channels.image) continue;
+      if (args.tables.images[roi] != part.image) continue;
       if (args.copies == nullptr) {
-        pool(channels, Pixels<T>{input, args.inner()}, roi);
+        pool(part, Pixels<T>{input, args.inner()}, roi);
         continue;
       }
-      if (!is_copied) transpose_planes(input, args.image_pixels(), channels.count, copy);
+      if (!is_copied) transpose_planes(input, args.image_pixels(), part.count, copy);
       is_copied = true;
-      pool(channels, Pixels<T>{copy, channels.count}, roi);
+      pool(part, Pixels<T>{copy, part.count}, roi);
     }
   }
 }
@@ -142,14 +141,13 @@ HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, c
 template <class T>
 void pool_means(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const MeanTile tile(task.nram, args.W, args.division.range);
-  for_each_roi<T>(args, begin, end, task,
-                  [&](const Channels& channels, const Pixels<T>& pixels, int64_t roi) HWY_ATTR {
-                    if (args.channels_last || args.copies != nullptr) {
-                      pool_roi<true, T>(args, channels, pixels, roi, tile);
-                    } else {
-                      pool_roi<false, T>(args, channels, pixels, roi, tile);
-                    }
-                  });
+  for_each_roi<T>(args, begin, end, task, [&](const Part& part, const Pixels<T>& pixels, int64_t roi) HWY_ATTR {
+    if (args.channels_last || args.copies != nullptr) {
+      pool_roi<true, T>(args, part, pixels, roi, tile);
+    } else {
+      pool_roi<false, T>(args, part, pixels, roi, tile);
+    }
+  });
 }
 
 // The index, in row order, of the first sample of a bin that lies on no pixel; the maximum of int64_t if there is
@@ -226,23 +224,22 @@ HWY_INLINE void find_maxima(const PoolArgs& args, const Pixels<T>& pixels, const
 template <class T>
 void pool_maxima(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const MaximumTile tile(task.nram, args.division.range);
-  for_each_roi<T>(args, begin, end, task,
-                  [&](const Channels& channels, const Pixels<T>& pixels, int64_t r) HWY_ATTR {
-                    const Roi roi(args, static_cast<const T*>(args.boxes) + r * 5);
-                    const bool has_samples = roi.y.samples > 0 && roi.x.samples > 0;
-                    int64_t to = channels.first_bin(args, r);
-                    for (int64_t bin = 0; bin < args.bins(); ++bin, to += args.inner()) {
-                      const BinMaxima maxima(tile, channels.count);
-                      if (has_samples) {
-                        find_maxima(args, pixels, roi, bin / args.PW, bin % args.PW, maxima);
-                      } else {
-                        std::fill_n(tile.values, channels.count, 0.0F);
-                      }
-                      store_bin(args, tile.values, channels.count, static_cast<T*>(args.output) + to);
-                      store_bin(args, tile.x, channels.count, static_cast<T*>(args.argmax_x) + to);
-                      store_bin(args, tile.y, channels.count, static_cast<T*>(args.argmax_y) + to);
-                    }
-                  });
+  for_each_roi<T>(args, begin, end, task, [&](const Part& part, const Pixels<T>& pixels, int64_t r) HWY_ATTR {
+    const Roi roi(args, static_cast<const T*>(args.boxes) + r * 5);
+    const bool has_samples = roi.y.samples > 0 && roi.x.samples > 0;
+    int64_t to = part.first_bin(args, r);
+    for (int64_t bin = 0; bin < args.bins(); ++bin, to += args.inner()) {
+      const BinMaxima maxima(tile, part.count);
+      if (has_samples) {
+        find_maxima(args, pixels, roi, bin / args.PW, bin % args.PW, maxima);
+      } else {
+        std::fill_n(tile.values, part.count, 0.0F);
+      }
+      store_bin(args, tile.values, part.count, static_cast<T*>(args.output) + to);
+      store_bin(args, tile.x, part.count, static_cast<T*>(args.argmax_x) + to);
+      store_bin(args, tile.y, part.count, static_cast<T*>(args.argmax_y) + to);
+    }
+  });
 }
 
 MLUOP_SELECT_BY_DTYPE(pool_means, PoolArgs);

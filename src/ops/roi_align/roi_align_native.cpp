@@ -1,6 +1,6 @@
 // RoI align: the launches of the native algorithm. The first checks the RoIs and writes their tables. Forward is
-// one launch over ranges of channels of images and RoIs. Backward is one over ranges of channels of images, whose
-// owners add the gradients of the RoIs in their order.
+// one launch over ranges of channels of images and RoIs. Backward is one over bands of rows and ranges of channels
+// of images, whose owners add the gradients of the RoIs in their order.
 #include "ops/roi_align/roi_align.h"
 
 #include <algorithm>
@@ -17,11 +17,15 @@ constexpr int64_t kVectorChannels = 16;
 // Channels of a work item in NHWC. Tasks that read or write parts of the same rows of channels take each other's
 // prefetched cache lines: ranges of 64 channels take 1.7 to 3.9 times as long on maps of 256 to 1024 channels.
 constexpr int64_t kMaxRange = 32 * kVectorChannels;
-// The sums of 16-bit gradients of a task.
-constexpr int64_t kMaxSumBytes = 16 << 20;
+// The sums of a task, where grads_image does not hold them: they stay in L2, except the sums of maxima.
+constexpr int64_t kSumBytes = 512 << 10, kMaximumSumBytes = 16 << 20;
+// Channels of a work item with such sums in NHWC.
+constexpr int64_t kSumRange = 4 * kVectorChannels;
+// Rows of a band. A row of bins is computed for each band that it lies in.
+constexpr int64_t kMinBand = 8;
 // Estimated number of pixels read for a RoI, used to choose the number of tasks.
 constexpr int64_t kRoiPixels = 200;
-constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8;
+constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8, kPartsPerTask = 4;
 
 struct ForwardScratch {
   ForwardScratch(Arena& arena, const Args& args, int64_t copy_count, int64_t range)
@@ -34,22 +38,23 @@ struct ForwardScratch {
 };
 
 struct Scratch {
-  Scratch(Arena& arena, const Args& args, int64_t task_count, int64_t range)
+  Scratch(Arena& arena, const Args& args, int64_t task_count, const Division& division)
       : tables(arena, args),
-        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? task_count : 0, args.image_pixels(), range})) {}
+        sums(arena.take<float>("sums", {task_count, division.rows, args.W, division.range})) {}
 
   Tables tables;
-  float* sums;  // [taskDim, H, W, range]
+  float* sums;  // [tasks, rows, W, range]
 };
 
-Division divide(const Context& context, const Args& args, int64_t max_range) {
+// The channels of a range, at most max_range, so that a tile fits NRAM.
+int64_t fit_range(const Context& context, const Args& args, int64_t max_range) {
   const int64_t wanted = std::min(args.C, max_range);
   const auto channels = [&](int64_t vectors) { return std::min(wanted, vectors * kVectorChannels); };
   const int64_t vectors = fit_tile(context, ceil_div(wanted, kVectorChannels), [&](int64_t count) {
     return args.mode == PoolMode::kMax ? bytes_of<MaximumTile>(channels(count))
                                        : bytes_of<MeanTile>(args.W, channels(count));
   });
-  return {channels(vectors)};
+  return channels(vectors);
 }
 
 // In NCHW: whether the pixels of work items are transposed, so that vectors hold channels. Not if this takes
@@ -71,17 +76,29 @@ int64_t traffic(const Args& args) {
   return std::min(of_rois, kMany) + std::min(args.R * args.C, kMany) * kRoiPixels * element;
 }
 
-// The channels of a work item of the gradients in NHWC: as many as their sums, if sums are kept, and the number of
-// tasks allow.
-int64_t gradient_range(const Args& args, int64_t bytes, bool has_sums) {
-  const int most_tasks = choose_task_dim(args.B * ceil_div(args.C, kVectorChannels), bytes);
-  int64_t range = kMaxRange;
-  while (has_sums && range > kVectorChannels &&
-         saturated_product({args.image_pixels(), range, int64_t{sizeof(float)}}) > kMaxSumBytes) {
+// The parts of the gradients. Maxima have no bands, each of which would read the argmax of all bins.
+Division divide_gradients(const Context& context, const BackwardArgs& args, int64_t bytes) {
+  const bool is_max = args.mode == PoolMode::kMax, has_sums = is_16_bit(args.dtype) || !args.channels_last;
+  int64_t max_range = has_sums && !is_max ? kSumRange : kMaxRange;
+  if (!args.channels_last) max_range = is_max ? 1 : kVectorChannels;
+  Division division{fit_range(context, args, max_range), args.H};
+  auto& [range, rows] = division;
+  const int64_t most_bands = is_max ? 1 : ceil_div(args.H, kMinBand);
+  const int tasks =
+      choose_task_dim(args.B * most_bands * ceil_div(args.C, std::min(range, kVectorChannels)), bytes);
+  const auto sum_bytes = [&] { return saturated_product({rows, args.W, range, int64_t{sizeof(float)}}); };
+  if (!is_max) {
+    const int64_t wanted = tasks > 1 ? kPartsPerTask * tasks : 1;
+    while (rows > kMinBand && (division.part_count(args) < wanted || (has_sums && sum_bytes() > kSumBytes))) {
+      rows = std::max(ceil_div(rows, 2), kMinBand);
+    }
+  }
+  const bool is_large = is_max && is_16_bit(args.dtype);
+  while (range > kVectorChannels &&
+         (division.part_count(args) < tasks || (is_large && sum_bytes() > kMaximumSumBytes))) {
     range /= 2;
   }
-  while (range > kVectorChannels && args.B * ceil_div(args.C, range) < most_tasks) range /= 2;
-  return range;
+  return division;
 }
 
 void fill_tables(Context& context, const Args& args, const Tables& tables, bool is_forward) {
@@ -99,10 +116,8 @@ void run_forward(Call& call, const ForwardArgs& args) {
   Context& context = call.context();
   const int64_t bytes = traffic(args);
   const bool is_copied = pays_for_copies(context, args);
-  const Division division = divide(context, args,
-                                   args.channels_last ? kMaxRange
-                                   : is_copied        ? kVectorChannels
-                                                      : 1);
+  const int64_t max_range = args.channels_last ? kMaxRange : is_copied ? kVectorChannels : 1;
+  const Division division{fit_range(context, args, max_range), std::max<int64_t>(args.H, 1)};
   const int64_t ranges = args.B * division.range_count(args);
   const int task_dim = choose_task_dim(ranges * args.R, bytes);
   // RoIs are divided if there are few ranges.
@@ -124,17 +139,18 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
   const int64_t bytes =
       traffic(args) + args.B * args.C * args.image_pixels() * static_cast<int64_t>(sizeof(float));
-  const bool has_sums = is_16_bit(args.dtype);
-  const Division division = divide(context, args, args.channels_last ? gradient_range(args, bytes, has_sums) : 1);
-  const int64_t items = args.B * division.range_count(args);
-  const int task_dim = choose_task_dim(items, bytes);
-  Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, division.range));
-  const Scratch scratch(arena, args, task_dim, division.range);
-  call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
+  const Division division = divide_gradients(context, args, bytes);
+  const int64_t parts = division.part_count(args);
+  const int task_dim = choose_task_dim(parts, bytes);
+  const bool in_place = !is_16_bit(args.dtype) && (args.channels_last || division.range == 1);
+  Arena arena = context.reserve(bytes_of<Scratch>(args, in_place ? 0 : task_dim, division));
+  const Scratch scratch(arena, args, in_place ? 0 : task_dim, division);
+  call.log_detail("taskDim ", task_dim, ", bands of ", division.rows, " rows, ranges of ", division.range,
+                  " channels");
   fill_tables(context, args, scratch.tables, false);
-  const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
-  launch_dynamic(context, "add", task_dim, chunks, Evenly{items}, add_kernel(args),
-                 {args, scratch.tables, division, has_sums ? scratch.sums : nullptr});
+  const auto chunks = static_cast<int>(std::min<int64_t>(parts, kItemsPerTask * task_dim));
+  launch_dynamic(context, "add", task_dim, chunks, Evenly{parts}, add_kernel(args),
+                 {args, scratch.tables, division, in_place ? nullptr : scratch.sums});
 }
 
 }  // namespace mluop::roi_align::native

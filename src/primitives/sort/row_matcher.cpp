@@ -43,7 +43,7 @@ void find_together(const FindRowsArgs& args, int64_t first, int64_t size, int64_
   const int64_t* const known = args.known_keys;
   const int64_t* const shifts = args.shifts + first;
   int32_t* const* const found = args.found + (first - args.begin);
-  constexpr size_t kColumns = kSize > 0 ? kSize : 1;
+  constexpr size_t kColumns = std::max(kSize, 1);
   std::array<int32_t*, kColumns> columns{};
   if (kSize > 0) std::copy_n(found, kColumns, columns.begin());
   const int64_t lowest = shifts[0];
