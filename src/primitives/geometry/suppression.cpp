@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "core/simd.h"
+#include "core/sizes.h"
 #include "primitives/geometry/box_bounds-inl.h"
 #include "team/launch.h"
 
@@ -29,27 +30,40 @@ HWY_INLINE uint64_t candidates(const SuppressionArgs& args, int64_t kept, int64_
 // The boxes from `first` on that are not suppressed yet.
 HWY_INLINE uint64_t remaining(const SuppressionArgs& args, int64_t first) {
   uint64_t bits = 0;
-  for (int64_t i = 0; i < SuppressionBlock::kBoxes; ++i) {
+  for (int64_t i = 0; i < SuppressionWindow::kBoxes; ++i) {
     bits |= uint64_t{args.is_suppressed[first + i] == 0} << i;
   }
   return bits;
 }
 
-// Marks the boxes among `tested` (boxes from `first` on) that the box `kept` suppresses, and returns the others.
-HWY_INLINE uint64_t suppress_some(const SuppressionArgs& args, int64_t kept, int64_t first, uint64_t tested) {
+// The boxes among `tested` (boxes from `first` on) that the box `kept` suppresses.
+HWY_INLINE uint64_t suppressed_by(const SuppressionArgs& args, int64_t kept, int64_t first, uint64_t tested) {
   uint64_t suppressed = 0;
   for (uint64_t bits = tested & candidates(args, kept, first); bits != 0; bits &= bits - 1) {
     const int i = std::countr_zero(bits);
-    if (!args.suppresses(args.boxes, kept, first + i)) continue;
-    args.is_suppressed[first + i] = 1;
-    if (args.suppressor != nullptr) args.suppressor[first + i] = static_cast<uint32_t>(kept);
-    suppressed |= uint64_t{1} << i;
+    suppressed |= uint64_t{args.suppresses(args.boxes, kept, first + i)} << i;
   }
+  return suppressed;
+}
+
+// Marks boxes from `first` on as suppressed by the box `kept`.
+HWY_INLINE void mark(const SuppressionArgs& args, int64_t kept, int64_t first, uint64_t suppressed) {
+  for (uint64_t bits = suppressed; bits != 0; bits &= bits - 1) {
+    const int64_t other = first + std::countr_zero(bits);
+    args.is_suppressed[other] = 1;
+    if (args.suppressor != nullptr) args.suppressor[other] = static_cast<uint32_t>(kept);
+  }
+}
+
+// Marks the boxes among `tested` that the box `kept` suppresses, and returns the others.
+HWY_INLINE uint64_t suppress_some(const SuppressionArgs& args, int64_t kept, int64_t first, uint64_t tested) {
+  const uint64_t suppressed = suppressed_by(args, kept, first, tested);
+  mark(args, kept, first, suppressed);
   return tested & ~suppressed;
 }
 
-// Work items: one. Decides which boxes of the block are kept.
-void decide(const SuppressionBlock& args, int64_t, int64_t, Task&) {
+// Work items: one. Decides which boxes of a window of one block are kept.
+void decide(const SuppressionWindow& args, int64_t, int64_t, Task&) {
   *args.kept = 0;
   for (uint64_t bits = remaining(args, args.first); bits != 0;) {
     const int i = std::countr_zero(bits);
@@ -58,14 +72,55 @@ void decide(const SuppressionBlock& args, int64_t, int64_t, Task&) {
   }
 }
 
-// Work items: the blocks after this one. Marks the boxes that the kept boxes of this block suppress.
-void suppress_others(const SuppressionBlock& args, int64_t begin, int64_t end, Task&) {
-  for (int64_t block = begin; block < end; ++block) {
-    const int64_t first = args.first + (block + 1) * SuppressionBlock::kBoxes;
-    uint64_t tested = remaining(args, first);
-    for (uint64_t kept = *args.kept; kept != 0 && tested != 0; kept &= kept - 1) {
-      tested = suppress_some(args, args.first + std::countr_zero(kept), first, tested);
+// Work items: the boxes of the window. Writes the rows of `suppressed` of the remaining boxes.
+void compare_pairs(const SuppressionWindow& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t box = begin; box < end; ++box) {
+    const int64_t own = box / SuppressionWindow::kBoxes, i = box % SuppressionWindow::kBoxes;
+    if ((args.remaining[own] >> i & 1) == 0) continue;
+    for (int64_t block = own; block < args.blocks; ++block) {
+      uint64_t tested = args.remaining[block];
+      // The boxes after this one.
+      if (block == own) tested &= ~((uint64_t{2} << i) - 1);
+      args.suppressed[box * args.blocks + block] =
+          suppressed_by(args, args.first + box, args.first_of(block), tested);
     }
+  }
+}
+
+// Work items: one. Decides which boxes of the window are kept.
+void decide_by_pairs(const SuppressionWindow& args, int64_t, int64_t, Task&) {
+  for (int64_t own = 0; own < args.blocks; ++own) {
+    args.kept[own] = 0;
+    while (args.remaining[own] != 0) {
+      const int i = std::countr_zero(args.remaining[own]);
+      args.kept[own] |= uint64_t{1} << i;
+      args.remaining[own] &= args.remaining[own] - 1;
+      const int64_t box = own * SuppressionWindow::kBoxes + i;
+      for (int64_t block = own; block < args.blocks; ++block) {
+        const uint64_t suppressed = args.suppressed[box * args.blocks + block] & args.remaining[block];
+        args.remaining[block] &= ~suppressed;
+        mark(args, args.first + box, args.first_of(block), suppressed);
+      }
+    }
+  }
+}
+
+// Work items: the blocks after the window. Marks the boxes that the kept boxes of the window suppress.
+void suppress_others(const SuppressionWindow& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t first = args.first_of(args.blocks + block);
+    uint64_t tested = remaining(args, first);
+    for (int64_t own = 0; own < args.blocks; ++own) {
+      for (uint64_t kept = args.kept[own]; kept != 0 && tested != 0; kept &= kept - 1) {
+        tested = suppress_some(args, args.first_of(own) + std::countr_zero(kept), first, tested);
+      }
+    }
+  }
+}
+
+void find_remaining(const SuppressionWindow& args) {
+  for (int64_t block = 0; block < args.blocks; ++block) {
+    args.remaining[block] = remaining(args, args.first_of(block));
   }
 }
 
@@ -78,11 +133,29 @@ namespace mluop {
 namespace {
 
 // Cost of comparing a box with the boxes of a block, in bytes of memory traffic.
-constexpr int64_t kBoxBytes = 64;
+constexpr int64_t kCompareBytes = 512;
 constexpr int64_t kChunksPerTask = 4;
 
+// Fewer tasks compare a block at a time.
+constexpr int kManyTasks = 8;
+
 HWY_EXPORT(decide);
+HWY_EXPORT(find_remaining);
+HWY_EXPORT(compare_pairs);
+HWY_EXPORT(decide_by_pairs);
 HWY_EXPORT(suppress_others);
+
+// Decides which boxes of a window are kept.
+void decide_window(Context& context, const SuppressionWindow& args) {
+  if (args.blocks == 1) return launch(context, "decide", 1, Evenly{1}, MLUOP_DISPATCH(decide), args);
+  MLUOP_DISPATCH(find_remaining)(args);
+  const int64_t boxes = args.blocks * SuppressionWindow::kBoxes;
+  // Half of the pairs of blocks.
+  const int task_dim = choose_task_dim(boxes, boxes * args.blocks / 2 * kCompareBytes);
+  const auto chunks = static_cast<int>(std::min(boxes, kChunksPerTask * task_dim));
+  launch_dynamic(context, "compare", task_dim, chunks, Evenly{boxes}, MLUOP_DISPATCH(compare_pairs), args);
+  launch(context, "decide", 1, Evenly{1}, MLUOP_DISPATCH(decide_by_pairs), args);
+}
 
 struct KeyArgs {
   const float* scores;
@@ -175,22 +248,31 @@ int64_t select_first(Context& context, const float* scores, int64_t count, const
 }  // namespace
 
 void suppress(Context& context, const SuppressionArgs& args) {
-  const int64_t count = args.bounds.count, blocks = args.bounds.padded_count / SuppressionBlock::kBoxes;
+  constexpr int64_t kBoxes = SuppressionWindow::kBoxes, kMaxBlocks = SuppressionWindow::kMaxBlocks;
+  const int64_t count = args.bounds.count, blocks = args.bounds.padded_count / kBoxes;
+  const auto task_dim_of = [](int64_t others, int64_t kept_boxes) {
+    return choose_task_dim(others, saturated_product({others, kept_boxes, kCompareBytes}));
+  };
+  const bool is_large = blocks >= 2 * kMaxBlocks && task_dim_of(blocks, kBoxes) >= kManyTasks;
+  const int64_t window = is_large ? kMaxBlocks : 1;
+  uint64_t remaining[kMaxBlocks], suppressed[kMaxBlocks * kBoxes * kMaxBlocks], kept[kMaxBlocks];
   int64_t kept_count = 0;
   std::fill_n(args.is_suppressed, count, 0);
   std::fill_n(args.is_suppressed + count, args.bounds.padded_count - count, 1);
-  for (int64_t block = 0; block < blocks; ++block) {
-    uint64_t kept = 0;
-    const SuppressionBlock block_args{args, block * SuppressionBlock::kBoxes, &kept};
-    launch(context, "decide", 1, Evenly{1}, MLUOP_DISPATCH(decide), block_args);
-    kept_count += std::popcount(kept);
+  for (int64_t block = 0; block < blocks; block += window) {
+    const SuppressionWindow current{args,      block * kBoxes, std::min(window, blocks - block),
+                                    remaining, suppressed,     kept};
+    decide_window(context, current);
+    int64_t kept_now = 0;
+    for (int64_t i = 0; i < current.blocks; ++i) kept_now += std::popcount(kept[i]);
+    kept_count += kept_now;
     if (kept_count >= args.max_kept) return;
-    const int64_t others = blocks - block - 1;
-    if (kept == 0 || others == 0) continue;
-    const int task_dim = choose_task_dim(others, others * SuppressionBlock::kBoxes * kBoxBytes);
+    const int64_t others = blocks - block - current.blocks;
+    if (kept_now == 0 || others == 0) continue;
+    const int task_dim = task_dim_of(others, kept_now);
     const auto chunks = static_cast<int>(std::min(others, kChunksPerTask * task_dim));
     launch_dynamic(context, "suppress", task_dim, chunks, Evenly{others}, MLUOP_DISPATCH(suppress_others),
-                   block_args);
+                   current);
   }
 }
 

@@ -1,8 +1,9 @@
 // Greedy non-maximum suppression: in descending order of score, a box is kept unless a box kept earlier suppresses
 // it. Parallel; the result equals the serial loop for any number of tasks.
 //
-// The boxes are processed in blocks. One launch decides which boxes of a block are kept, a second launch which
-// later boxes these suppress.
+// The boxes are processed in windows of blocks. One launch decides which boxes of a window are kept, another one
+// which later boxes these suppress. A few tasks decide on a block at a time, as the serial loop does. Many tasks,
+// which would wait for that, first compare all pairs of boxes of a larger window.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +30,18 @@ struct SuppressionArgs {
   int64_t max_kept = INT64_MAX;
 };
 
-// A block of kBoxes boxes from `first` on.
-struct SuppressionBlock : SuppressionArgs {
+// Consecutive blocks of kBoxes boxes, from the box `first` on.
+struct SuppressionWindow : SuppressionArgs {
   static constexpr int64_t kBoxes = BoxBounds::kGroupBoxes;
+  static constexpr int64_t kMaxBlocks = 8;
 
-  int64_t first;
-  uint64_t* kept;  // bit i: whether the i-th box is kept
+  int64_t first_of(int64_t block) const { return first + block * kBoxes; }
+
+  int64_t first, blocks;
+  // Bit i of a word is the i-th box of a block.
+  uint64_t* remaining;   // [blocks], not suppressed by the boxes before the window
+  uint64_t* suppressed;  // [blocks * kBoxes, blocks], of the remaining: what each box would suppress
+  uint64_t* kept;        // [blocks]
 };
 
 // Sets is_suppressed of each box.

@@ -45,15 +45,6 @@ struct ScatterArgs : SampledMaps {
   void* grad_maps;
 };
 
-inline int64_t blocks_of(const SampledMaps& args) { return ceil_div(args.bins, ScatterMemory::kBlockBins); }
-
-// Calls visit(bin) for the bins of a block of a group.
-template <class Visit>
-void for_each_bin(const SampledMaps& args, int64_t block, const Visit& visit) {
-  const int64_t first = block * ScatterMemory::kBlockBins;
-  for (int64_t bin = first; bin < std::min(first + ScatterMemory::kBlockBins, args.bins); ++bin) visit(bin);
-}
-
 // A divisor; powers of two, whose quotients equal products, are multiplied.
 struct Divisor {
   explicit Divisor(float divisor) : value(divisor), inverse(1 / divisor) {
@@ -300,22 +291,21 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
       to.stride = to.channels;
     }
     for (int64_t i = 0; i < to.pixels; ++i) std::fill_n(to.sums + i * to.stride, to.channels, 0.0F);
-    const int64_t blocks = blocks_of(args);
-    for (int64_t block = 0; block < args.groups * blocks; ++block) {
-      const auto [first_of_block, last_of_block] = args.memory.extents[block];
-      const int64_t group = block / blocks;
-      if (args.images[group] != image || last_of_block < first_row || first_of_block >= first_row + rows) continue;
+    for (int64_t group = 0; group < args.groups; ++group) {
+      if (args.images[group] != image) continue;
       const float divisor = args.divisors == nullptr ? 1 : args.divisors[group];
       to.divisor = args.divides_first ? 1 : divisor;
-      for_each_bin(args, block % blocks, [&](int64_t bin) HWY_ATTR {
-        const T* const grad = static_cast<const T*>(args.grads) + (group * args.bins + bin) * args.C + first;
+      for (int64_t output = group * args.bins; output < (group + 1) * args.bins; ++output) {
+        const auto [first_of_output, last_of_output] = args.memory.extents[output];
+        if (last_of_output < first_row || first_of_output >= first_row + rows) continue;
+        const T* const grad = static_cast<const T*>(args.grads) + output * args.C + first;
         float* const loaded = args.mix != nullptr ? tile.mixed : tile.row;
         load_row(grad, to.channels, loaded);
         if (args.mix != nullptr) args.mix(args.operands, group, to.channels, tile.mixed, tile.row);
         if (args.divides_first) divide_row(Divisor(divisor), to.channels, tile.row);
-        args.add_taps(args.operands, group, bin, to);
+        args.add_taps(args.operands, group, output - group * args.bins, to);
         to.flush();
-      });
+      }
     }
     if constexpr (sizeof(T) < sizeof(float)) {
       for (int64_t i = 0; i < to.pixels; ++i) {
@@ -374,17 +364,16 @@ struct ExtentSink final : TapSink {
   float first, last;  // y
 };
 
-// Work items: blocks of bins. Writes their extents.
+// Work items: outputs. Writes their extents.
 void find_extents(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t blocks = blocks_of(args);
   ExtentSink sink(args);
-  for (int64_t block = begin; block < end; ++block) {
+  for (int64_t output = begin; output < end; ++output) {
     sink.clear();
-    for_each_bin(args, block % blocks,
-                 [&](int64_t bin) { args.add_taps(args.operands, block / blocks, bin, sink); });
+    args.add_taps(args.operands, output / args.bins, output % args.bins, sink);
     // From the row of the low pixel of the first sample to the row of the high pixel of the last one.
-    args.memory.extents[block] = {std::clamp<int64_t>(static_cast<int64_t>(sink.first), 0, args.H - 1),
-                                  std::min(static_cast<int64_t>(std::floor(sink.last)) + 1, args.H - 1)};
+    args.memory.extents[output] = {
+        std::clamp(static_cast<int32_t>(sink.first), 0, static_cast<int32_t>(args.H - 1)),
+        static_cast<int32_t>(std::min(static_cast<int64_t>(std::floor(sink.last)) + 1, args.H - 1))};
   }
 }
 
@@ -429,18 +418,18 @@ ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args)
 ScatterMemory::ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan)
     : sums(arena.take<float>("sums",
                              {is_16_bit(args.dtype) ? plan.task_dim : 0, plan.rows, args.W, plan.channels})),
-      extents(arena.take<Extent>("extents", {args.groups, sampling::blocks_of(args)})) {}
+      extents(arena.take<Extent>("extents", {args.groups, args.bins})) {}
 
 void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan,
                      const ScatterMemory& memory, const void* grads, void* grad_maps) {
   const sampling::ScatterArgs scatter{args, plan, memory, grads, grad_maps};
   const int64_t bands = ceil_div(args.H, plan.rows), items = args.B * bands * ceil_div(args.C, plan.channels);
-  const int64_t blocks = args.groups * sampling::blocks_of(args);
-  if (bands > 1 && blocks > 0) {
-    launch<sampling::ScatterArgs>(context, "extents", plan.task_dim, Evenly{blocks}, sampling::find_extents,
+  const int64_t outputs = args.outputs();
+  if (bands > 1 && outputs > 0) {
+    launch<sampling::ScatterArgs>(context, "extents", plan.task_dim, Evenly{outputs}, sampling::find_extents,
                                   scatter);
   } else {
-    std::fill_n(memory.extents, blocks, ScatterMemory::Extent{0, args.H - 1});
+    std::fill_n(memory.extents, outputs, ScatterMemory::Extent{0, static_cast<int32_t>(args.H - 1)});
   }
   launch_dynamic(context, "scatter", plan.task_dim, static_cast<int>(std::min<int64_t>(items, 1 << 20)),
                  Evenly{items}, sampling::scatter_kernel(args.dtype), scatter);

@@ -80,18 +80,16 @@ struct ScatterPlan {
 
 // The memory of scatter_samples().
 struct ScatterMemory {
-  // Consecutive bins of a group. A band of rows skips a block whose taps have no pixels in the band.
-  static constexpr int64_t kBlockBins = 16;
-
-  // Between the first and the last row lie the taps of a block; the last is before the first if there are none.
+  // Between the first and the last row lie the taps of an output; the last is before the first if there are none.
+  // A band of rows skips an output without pixels in the band.
   struct Extent {
-    int64_t first, last;
+    int32_t first, last;
   };
 
   ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);
 
   float* sums;      // [task_dim, rows, W, channels] of 16-bit gradients
-  Extent* extents;  // [groups, blocks]
+  Extent* extents;  // [groups, bins]
 };
 
 // Writes grad_maps.
