@@ -21,6 +21,9 @@ namespace {
 
 // Cost of sorting a point, in bytes of memory traffic.
 constexpr int64_t kPointBytes = 24;
+// So many tasks read all points in less time than it takes to sort their products.
+constexpr int kMaxReadingTasks = 4;
+constexpr int64_t kRangesPerTask = 4;
 
 bool is_below(int32_t number, int64_t limit) { return number >= 0 && number < limit; }
 
@@ -53,6 +56,36 @@ void sort(Call& call, const SortArgs& args) {
   launch(context, "sort_points", task_dim, Evenly{args.P}, sort_kernel(args.dtype), args);
 }
 
+// How the gradients of depth are summed.
+struct DepthPlan {
+  explicit DepthPlan(const BackwardArgs& args)
+      : task_dim(choose_task_dim(args.D, (args.P + args.D) * int64_t{sizeof(float)})),
+        is_sorted(task_dim > kMaxReadingTasks && args.P > 0),
+        range(ceil_div(args.D, is_sorted ? kRangesPerTask * task_dim : 1)),
+        sort_dim(sort_task_dim(args.P, 1, task_dim)) {}
+
+  SortedProducts make(Arena& arena, const BackwardArgs& args) const {
+    return {arena, is_sorted ? args.P : 0, is_sorted ? ceil_div(args.D, range) : 0, sort_dim};
+  }
+
+  int task_dim;
+  bool is_sorted;
+  int64_t range;  // elements of depth
+  int sort_dim;
+};
+
+void add_products(Context& context, const AddArgs& args, const DepthPlan& plan, SortedProducts& sorted) {
+  if (!plan.is_sorted) {
+    return launch(context, "add_products", plan.task_dim, Evenly{args.D}, add_products_kernel(args.dtype), args);
+  }
+  const SortedAddArgs sorted_args{args, sorted, plan.range};
+  launch(context, "count_products", plan.sort_dim, Evenly{args.P}, count_products_kernel(), sorted_args);
+  sorted.sort.exclusive_scan(context);
+  launch(context, "sort_products", plan.sort_dim, Evenly{args.P}, sort_products_kernel(), sorted_args);
+  launch_dynamic(context, "add_products", plan.task_dim, sorted.sort.bucket_count,
+                 Evenly{sorted.sort.bucket_count}, add_sorted_products_kernel(args.dtype), sorted_args);
+}
+
 }  // namespace
 
 void run_forward(Call& call, const ForwardArgs& args) {
@@ -73,17 +106,23 @@ void run_backward(Call& call, const BackwardArgs& args) {
       args.F, saturated_product({args.P + args.F, args.C, static_cast<int64_t>(size_of(args.dtype))}));
   call.log_detail("taskDim ", task_dim);
   const bool keeps_sums = args.dtype != MLUOP_DTYPE_FLOAT;
-  Arena arena = context.reserve(bytes_of<SortedPoints>(args.P, args.F, sort_dim) +
-                                bytes_of<Products>(args.P, keeps_sums ? args.D : 0));
-  SortedPoints sorted(arena, args.P, args.F, sort_dim);
-  Products products(arena, args.P, keeps_sums ? args.D : 0);
+  const DepthPlan depth_plan(args);
+  struct Memory {
+    Memory(Arena& arena, const BackwardArgs& of, int tasks, int64_t sums, const DepthPlan& plan)
+        : points(arena, of.P, of.F, tasks), products(arena, of.P, sums), by_depth(plan.make(arena, of)) {}
+
+    SortedPoints points;
+    Products products;
+    SortedProducts by_depth;
+  };
+  const int64_t sums = keeps_sums ? args.D : 0;
+  Arena arena = context.reserve(bytes_of<Memory>(args, sort_dim, sums, depth_plan));
+  Memory memory(arena, args, sort_dim, sums, depth_plan);
   FirstBadItem first_bad;
-  sort(call, {args, args.ranks_feat, args.ranks_bev, sorted, first_bad});
-  launch(context, "differentiate", task_dim, ByElements{sorted.sort, kWriteCost, 1},
-         differentiate_kernel(args.dtype), DifferentiateArgs{args, sorted, products});
-  // Each task reads all points.
-  launch(context, "add_products", choose_task_dim(args.D, args.P * int64_t{sizeof(float)}), Evenly{args.D},
-         add_products_kernel(args.dtype), AddArgs{args, products});
+  sort(call, {args, args.ranks_feat, args.ranks_bev, memory.points, first_bad});
+  launch(context, "differentiate", task_dim, ByElements{memory.points.sort, kWriteCost, 1},
+         differentiate_kernel(args.dtype), DifferentiateArgs{args, memory.points, memory.products});
+  add_products(context, {args, memory.products}, depth_plan, memory.by_depth);
 }
 
 }  // namespace native

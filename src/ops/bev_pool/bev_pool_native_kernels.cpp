@@ -119,25 +119,60 @@ void differentiate(const DifferentiateArgs& args, int64_t begin, int64_t end, Ta
   }
 }
 
-template <class T>
-void add_products(const AddArgs& args, int64_t begin, int64_t end, Task&) {
+// Writes the gradients of the elements [begin, end) of depth: the sums that add(sums) adds to zeros.
+template <class T, class Add>
+HWY_INLINE void write_sums(const AddArgs& args, int64_t begin, int64_t end, const Add& add) {
   T* const to = static_cast<T*>(args.grad_depth);
   float* sums = args.products.sums;
   if constexpr (std::is_same_v<T, float>) sums = to;
   std::fill(sums + begin, sums + end, 0.0F);
+  add(sums);
+  if constexpr (!std::is_same_v<T, float>) round_row(sums + begin, end - begin, to + begin);
+}
+
+template <class T>
+void add_products(const AddArgs& args, int64_t begin, int64_t end, Task&) {
   const IsKept is_kept{args.ranks_bev};
   const auto is_own = [&](auto d, int64_t p) HWY_ATTR {
     const auto element = hn::LoadU(d, args.ranks_depth + p);
     return hn::And(are_within(d, element, begin, end - 1), is_kept(d, p));
   };
-  for_each_selected(0, args.P, is_own,
-                    [&](int64_t p) { sums[args.ranks_depth[p]] += args.products.of_points[p]; });
-  if constexpr (!std::is_same_v<T, float>) round_row(sums + begin, end - begin, to + begin);
+  write_sums<T>(args, begin, end, [&](float* sums) HWY_ATTR {
+    for_each_selected(0, args.P, is_own,
+                      [&](int64_t p) { sums[args.ranks_depth[p]] += args.products.of_points[p]; });
+  });
+}
+
+void count_products(const SortedAddArgs& args, int64_t begin, int64_t end, Task& task) {
+  args.sorted.sort.clear_counts(task.taskId);
+  int32_t* const counts = args.sorted.sort.counts_of(task.taskId);
+  for_each_selected(begin, end, IsKept{args.ranks_bev},
+                    [&](int64_t p) { ++counts[args.ranks_depth[p] / args.range]; });
+}
+
+void sort_products(const SortedAddArgs& args, int64_t begin, int64_t end, Task& task) {
+  int32_t* const positions = args.sorted.sort.positions_of(task.taskId);
+  for_each_selected(begin, end, IsKept{args.ranks_bev}, [&](int64_t p) {
+    const int32_t element = args.ranks_depth[p];
+    args.sorted.products[positions[element / args.range]++] = {element, args.products.of_points[p]};
+  });
+}
+
+template <class T>
+void add_sorted_products(const SortedAddArgs& args, int64_t begin, int64_t end, Task&) {
+  const int32_t* const starts = args.sorted.sort.starts;
+  write_sums<T>(args, begin * args.range, std::min(end * args.range, args.D), [&](float* sums) {
+    for (int32_t i = starts[begin]; i < starts[end]; ++i) {
+      const auto [element, product] = args.sorted.products[i];
+      sums[element] += product;
+    }
+  });
 }
 
 MLUOP_SELECT_BY_DTYPE(sort_points, SortArgs);
 MLUOP_SELECT_BY_DTYPE(differentiate, DifferentiateArgs);
 MLUOP_SELECT_BY_DTYPE(add_products, AddArgs);
+MLUOP_SELECT_BY_DTYPE(add_sorted_products, SortedAddArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::bev_pool::native
@@ -150,6 +185,9 @@ MLUOP_EXPORT_KERNEL(count_kernel, count_points, SortArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(sort_kernel, sort_points, SortArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(differentiate_kernel, differentiate, DifferentiateArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(add_products_kernel, add_products, AddArgs);
+MLUOP_EXPORT_KERNEL(count_products_kernel, count_products, SortedAddArgs);
+MLUOP_EXPORT_KERNEL(sort_products_kernel, sort_products, SortedAddArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(add_sorted_products_kernel, add_sorted_products, SortedAddArgs);
 
 }  // namespace mluop::bev_pool::native
 #endif

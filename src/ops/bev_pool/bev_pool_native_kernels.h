@@ -52,10 +52,36 @@ struct DifferentiateArgs : BackwardArgs {
 };
 RangeKernel<DifferentiateArgs> differentiate_kernel(mluOpDataType_t dtype);
 
-// Work items: elements of depth.
+// Work items: elements of depth. Each task reads the numbers of all points.
 struct AddArgs : BackwardArgs {
   const Products& products;
 };
 RangeKernel<AddArgs> add_products_kernel(mluOpDataType_t dtype);
+
+// A product, and the element of depth whose gradient it is added to.
+struct DepthProduct {
+  int32_t element;
+  float product;
+};
+
+// For many tasks: the products of each range of depth, in the order of their points.
+struct SortedProducts {
+  SortedProducts(Arena& arena, int64_t points, int64_t ranges, int task_dim)
+      : sort(arena, points, static_cast<int32_t>(ranges), task_dim),
+        products(arena.take<DepthProduct>("sorted products", {points})) {}
+
+  CountingSort sort;       // of points, in buckets that are ranges of depth
+  DepthProduct* products;  // [P]
+};
+
+// Work items of the first two kernels: points. The first counts the points of each range, the second sorts their
+// products. Work items of the last: ranges.
+struct SortedAddArgs : AddArgs {
+  SortedProducts& sorted;
+  int64_t range;  // consecutive elements of depth
+};
+RangeKernel<SortedAddArgs> count_products_kernel();
+RangeKernel<SortedAddArgs> sort_products_kernel();
+RangeKernel<SortedAddArgs> add_sorted_products_kernel(mluOpDataType_t dtype);
 
 }  // namespace mluop::bev_pool::native

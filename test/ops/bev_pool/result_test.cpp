@@ -51,7 +51,7 @@ TEST(OpsBevPool, HostileSizes) {
   const std::map<std::string, int64_t> sizes[] = {
       {{"p", 3000}, {"d", 1}, {"f", 1}, {"m", 1}, {"c", 17}},       // all points of one weight, row and cell
       {{"p", 7}, {"d", 900}, {"f", 500}, {"m", 3000}, {"c", 131}},  // most rows without a point
-      {{"p", 20000}, {"d", 9000}, {"f", 50}, {"m", 40}, {"c", 1}},  // one channel
+      {{"p", 60000}, {"d", 9000}, {"f", 50}, {"m", 40}, {"c", 1}},  // products sorted by range of depth
   };
   for (const char* op : {kForward, kBackward}) {
     for (const auto& each : sizes) {
