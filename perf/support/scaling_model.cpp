@@ -29,8 +29,8 @@ bool has_equal_launches(const RecordedCall& a, const RecordedCall& b) {
   return std::ranges::equal(a.launches, b.launches, {}, &LaunchTasks::size, &LaunchTasks::size);
 }
 
-// The shorter duration of each task, and of the time outside of launches, in two calls: interruptions of the process
-// lengthen single tasks.
+// The shorter duration of each task, and of the time outside of launches, in two calls: interruptions of the
+// process lengthen single tasks.
 RecordedCall shortest_tasks(RecordedCall a, const RecordedCall& b) {
   const double outside = std::min(outside_of_launches(a), outside_of_launches(b));
   a.duration_us = outside;

@@ -58,15 +58,26 @@ struct Pixels {
   int64_t stride;
 };
 
-// to[pixel, c] = from[c, pixel].
+// to[pixel, c] = from[c, pixel], for `pixels` of the `plane` pixels of each channel.
 template <class T>
-void transpose_planes(const T* from, int64_t pixels, int64_t channels, T* to) {
+void transpose_planes(const T* from, int64_t plane, int64_t pixels, int64_t channels, T* to) {
   constexpr int64_t kBlock = 64;
   for (int64_t first = 0; first < pixels; first += kBlock) {
     const int64_t last = std::min(first + kBlock, pixels);
     for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t i = first; i < last; ++i) to[i * channels + c] = from[c * pixels + i];
+      for (int64_t i = first; i < last; ++i) to[i * channels + c] = from[c * plane + i];
     }
+  }
+}
+
+template <class T>
+void copy_rows(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t number = item / args.H, row = item % args.H;
+    const Part part(args, args.division, number);
+    T* const copy = static_cast<T*>(args.copies) + number * args.image_pixels() * args.division.range;
+    transpose_planes(static_cast<const T*>(args.input) + part.first_pixel(args) + row * args.W,
+                     args.image_pixels(), args.W, part.count, copy + row * args.W * part.count);
   }
 }
 
@@ -119,19 +130,21 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Part& part, const Pixels<T>
 // Calls pool(part, pixels, roi) for the RoIs of each work item.
 template <class T>
 HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, const Task& task, auto&& pool) {
-  T* const copy = static_cast<T*>(args.copies) + task.taskId * args.image_pixels() * args.division.range;
   for (int64_t item = begin; item < end; ++item) {
-    const Part part(args, args.division, item / args.roi_blocks());
+    const int64_t number = item / args.roi_blocks();
+    const Part part(args, args.division, number);
+    const int64_t copy_number = args.has_copy_of_each_part ? number : task.taskId;
+    T* const copy = static_cast<T*>(args.copies) + copy_number * args.image_pixels() * args.division.range;
     const T* const input = static_cast<const T*>(args.input) + part.first_pixel(args);
     const int64_t first = item % args.roi_blocks() * args.roi_block;
-    bool is_copied = false;
+    bool is_copied = args.has_copy_of_each_part;
     for (int64_t roi = first; roi < std::min(first + args.roi_block, args.R); ++roi) {
       if (args.tables.images[roi] != part.image) continue;
       if (args.copies == nullptr) {
         pool(part, Pixels<T>{input, args.inner()}, roi);
         continue;
       }
-      if (!is_copied) transpose_planes(input, args.image_pixels(), part.count, copy);
+      if (!is_copied) transpose_planes(input, args.image_pixels(), args.image_pixels(), part.count, copy);
       is_copied = true;
       pool(part, Pixels<T>{copy, part.count}, roi);
     }
@@ -242,6 +255,7 @@ void pool_maxima(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   });
 }
 
+MLUOP_SELECT_BY_DTYPE(copy_rows, PoolArgs);
 MLUOP_SELECT_BY_DTYPE(pool_means, PoolArgs);
 MLUOP_SELECT_BY_DTYPE(pool_maxima, PoolArgs);
 
@@ -252,6 +266,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::roi_align::native {
 
+MLUOP_EXPORT_KERNEL_OF_DTYPE(copy_kernel, copy_rows, PoolArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_means_kernel, pool_means, PoolArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_maxima_kernel, pool_maxima, PoolArgs);
 

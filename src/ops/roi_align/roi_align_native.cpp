@@ -18,14 +18,12 @@ constexpr int64_t kVectorChannels = 16;
 // prefetched cache lines: ranges of 64 channels take 1.7 to 3.9 times as long on maps of 256 to 1024 channels.
 constexpr int64_t kMaxRange = 32 * kVectorChannels;
 // The sums of a task, where grads_image does not hold them: they stay in L2, except the sums of maxima.
-constexpr int64_t kSumBytes = 512 << 10, kMaximumSumBytes = 16 << 20;
-// Channels of a work item with such sums in NHWC.
-constexpr int64_t kSumRange = 4 * kVectorChannels;
+constexpr int64_t kSumBytes = 1 << 20, kMaximumSumBytes = 16 << 20;
 // Rows of a band. A row of bins is computed for each band that it lies in.
 constexpr int64_t kMinBand = 8;
 // Estimated number of pixels read for a RoI, used to choose the number of tasks.
 constexpr int64_t kRoiPixels = 200;
-constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8, kPartsPerTask = 4;
+constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8;
 
 struct ForwardScratch {
   ForwardScratch(Arena& arena, const Args& args, int64_t copy_count, int64_t range)
@@ -34,7 +32,7 @@ struct ForwardScratch {
             "copies", {copy_count, args.image_pixels(), range, static_cast<int64_t>(size_of(args.dtype))})) {}
 
   Tables tables;
-  std::byte* copies;  // [tasks, H, W, range]
+  std::byte* copies;  // [copy_count, H, W, range]
 };
 
 struct Scratch {
@@ -67,6 +65,10 @@ bool pays_for_copies(const Context& context, const Args& args) {
          bytes_of<MeanTile>(args.W, kVectorChannels) <= context.nram_capacity;
 }
 
+int64_t input_bytes(const Args& args) {
+  return args.B * args.C * args.image_pixels() * static_cast<int64_t>(size_of(args.dtype));
+}
+
 // Estimated bytes of the pixels that RoIs read or add to.
 int64_t traffic(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
@@ -76,29 +78,46 @@ int64_t traffic(const Args& args) {
   return std::min(of_rois, kMany) + std::min(args.R * args.C, kMany) * kRoiPixels * element;
 }
 
+// Whether grads_image holds the sums of a part while they grow: fp32 sums in whole rows of channels, or of maxima.
+// Sums in parts of these rows would take each other's cache lines, and defeat prefetches.
+bool sums_in_place(const BackwardArgs& args, const Division& division) {
+  if (is_16_bit(args.dtype)) return false;
+  return args.mode == PoolMode::kMax || (args.channels_last && division.range == args.C);
+}
+
+// The estimated latency of the gradients with parts of this size, relative to the latency of one task. A row of
+// bins is computed for each band that it lies in, and a RoI costs each part as much as some channels.
+double latency_of(const Division& division, const Args& args, int tasks) {
+  constexpr double kRowsOfBin = 6;
+  const double channels_of_roi = args.channels_last ? 64 : 8;
+  const auto rows = static_cast<double>(division.rows), range = static_cast<double>(division.range);
+  const double repetition = division.rows < args.H ? 1 + kRowsOfBin / rows : 1;
+  // Parts differ in their numbers of RoIs.
+  const int64_t parts = division.part_count(args);
+  const double longest = static_cast<double>(ceil_div(parts, tasks)) + (tasks > 1 ? 0.3 : 0);
+  return repetition * (1 + channels_of_roi / range) * longest / static_cast<double>(parts);
+}
+
 // The parts of the gradients. Maxima have no bands, each of which would read the argmax of all bins.
 Division divide_gradients(const Context& context, const BackwardArgs& args, int64_t bytes) {
-  const bool is_max = args.mode == PoolMode::kMax, has_sums = is_16_bit(args.dtype) || !args.channels_last;
-  int64_t max_range = has_sums && !is_max ? kSumRange : kMaxRange;
-  if (!args.channels_last) max_range = is_max ? 1 : kVectorChannels;
-  Division division{fit_range(context, args, max_range), args.H};
-  auto& [range, rows] = division;
-  const int64_t most_bands = is_max ? 1 : ceil_div(args.H, kMinBand);
-  const int tasks =
-      choose_task_dim(args.B * most_bands * ceil_div(args.C, std::min(range, kVectorChannels)), bytes);
-  const auto sum_bytes = [&] { return saturated_product({rows, args.W, range, int64_t{sizeof(float)}}); };
-  if (!is_max) {
-    const int64_t wanted = tasks > 1 ? kPartsPerTask * tasks : 1;
-    while (rows > kMinBand && (division.part_count(args) < wanted || (has_sums && sum_bytes() > kSumBytes))) {
-      rows = std::max(ceil_div(rows, 2), kMinBand);
+  const bool is_max = args.mode == PoolMode::kMax;
+  const int64_t wanted = args.channels_last ? kMaxRange : is_max ? 1 : kVectorChannels;
+  const int64_t max_range = fit_range(context, args, wanted);
+  const int64_t min_range = std::min(max_range, args.channels_last ? kVectorChannels : kVectorChannels / 2);
+  const int64_t min_rows = is_max ? args.H : std::min(args.H, kMinBand);
+  Division best{min_range, min_rows};
+  const int tasks = choose_task_dim(best.part_count(args), bytes);
+  const auto fits = [&](const Division& division) {
+    const int64_t sum_bytes = saturated_product({division.rows, args.W, division.range, int64_t{sizeof(float)}});
+    return sums_in_place(args, division) || sum_bytes <= (is_max ? kMaximumSumBytes : kSumBytes);
+  };
+  for (int64_t rows = args.H;; rows = std::max(ceil_div(rows, 2), min_rows)) {
+    for (int64_t range = max_range; range >= min_range; range /= 2) {
+      const Division division{range, rows};
+      if (fits(division) && latency_of(division, args, tasks) < latency_of(best, args, tasks)) best = division;
     }
+    if (rows == min_rows) return best;
   }
-  const bool is_large = is_max && is_16_bit(args.dtype);
-  while (range > kVectorChannels &&
-         (division.part_count(args) < tasks || (is_large && sum_bytes() > kMaximumSumBytes))) {
-    range /= 2;
-  }
-  return division;
 }
 
 void fill_tables(Context& context, const Args& args, const Tables& tables, bool is_forward) {
@@ -121,15 +140,24 @@ void run_forward(Call& call, const ForwardArgs& args) {
   const int64_t ranges = args.B * division.range_count(args);
   const int task_dim = choose_task_dim(ranges * args.R, bytes);
   // RoIs are divided if there are few ranges.
-  const int64_t block = ranges >= kItemsPerTask * task_dim ? args.R : std::min(args.R, kRoiBlock);
-  const int64_t copies = is_copied ? task_dim : 0;
+  const int64_t wanted = kItemsPerTask * task_dim;
+  const int64_t block =
+      ranges >= wanted ? args.R : std::clamp<int64_t>(ceil_div(ranges * args.R, wanted), 1, kRoiBlock);
+  // A part whose RoIs are divided is copied once.
+  const bool copies_parts = is_copied && block < args.R;
+  const int64_t copies = copies_parts ? division.part_count(args) : is_copied ? task_dim : 0;
   Arena arena = context.reserve(bytes_of<ForwardScratch>(args, copies, division.range));
   const ForwardScratch scratch(arena, args, copies, division.range);
   const Tables& tables = scratch.tables;
-  const PoolArgs pooled{args, tables, division, block, is_copied ? scratch.copies : nullptr};
+  const PoolArgs pooled{args, tables, division, block, is_copied ? scratch.copies : nullptr, copies_parts};
   const int64_t items = ranges * pooled.roi_blocks();
   call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
   fill_tables(context, args, tables, true);
+  if (copies_parts) {
+    const int64_t rows = division.part_count(args) * args.H;
+    launch(context, "copy", choose_task_dim(rows, input_bytes(args)), Evenly{rows}, copy_kernel(args.dtype),
+           pooled);
+  }
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
   launch_dynamic(context, "pool", task_dim, chunks, Evenly{items}, pool_kernel(args), pooled);
 }
@@ -142,7 +170,7 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const Division division = divide_gradients(context, args, bytes);
   const int64_t parts = division.part_count(args);
   const int task_dim = choose_task_dim(parts, bytes);
-  const bool in_place = !is_16_bit(args.dtype) && (args.channels_last || division.range == 1);
+  const bool in_place = sums_in_place(args, division);
   Arena arena = context.reserve(bytes_of<Scratch>(args, in_place ? 0 : task_dim, division));
   const Scratch scratch(arena, args, in_place ? 0 : task_dim, division);
   call.log_detail("taskDim ", task_dim, ", bands of ", division.rows, " rows, ranges of ", division.range,

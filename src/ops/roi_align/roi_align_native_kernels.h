@@ -53,8 +53,14 @@ struct PoolArgs : ForwardArgs {
   const Tables& tables;
   Division division;
   int64_t roi_block;  // consecutive RoIs
-  void* copies;       // [taskDim, H, W, range] in NCHW: the pixels of a work item, transposed; or null
+  // In NCHW: the pixels of a part, transposed, [H, W, range]; one for each part, or one for each task, which
+  // writes it for each of its work items. Null: pixels are read from the input.
+  void* copies;
+  bool has_copy_of_each_part;
 };
+
+// Work items: (part, row), rows fastest. Writes the copies of the parts.
+RangeKernel<PoolArgs> copy_kernel(mluOpDataType_t dtype);
 
 // Work items: (part, block of RoIs), blocks fastest. Parts have all rows. Pools the RoIs of the image.
 RangeKernel<PoolArgs> pool_kernel(const ForwardArgs& args);
