@@ -43,17 +43,16 @@ Failure bad_number(const Points& points, int64_t p) {
       text(is_feat ? "features" : "depth", " dim 0 is 0, expected at least 1: ", name, "[", p, "] is ", number));
 }
 
-int sort_tasks(const Points& points, int64_t rows) {
-  return sort_task_dim(points.P, static_cast<int32_t>(rows), choose_task_dim(points.P, points.P * kPointBytes));
-}
+int sort_tasks(const Points& points) { return choose_task_dim(points.P, points.P * kPointBytes); }
 
 void sort(Call& call, const SortArgs& args) {
   Context& context = call.context();
-  const int task_dim = args.sorted.sort.task_dim;
+  const int task_dim = args.sorted.task_dim();
   launch(context, "count_points", task_dim, Evenly{args.P}, count_kernel(), args);
   if (args.first_bad.found()) throw bad_number(args, args.first_bad.item());
-  args.sorted.sort.exclusive_scan(context);
+  args.sorted.ranges.exclusive_scan(context);
   launch(context, "sort_points", task_dim, Evenly{args.P}, sort_kernel(args.dtype), args);
+  sort_ranges(context, args.sorted);
 }
 
 // How the gradients of depth are summed.
@@ -90,18 +89,19 @@ void add_products(Context& context, const AddArgs& args, const DepthPlan& plan, 
 
 void run_forward(Call& call, const ForwardArgs& args) {
   Context& context = call.context();
-  const int sort_dim = sort_tasks(args, args.M);
+  const int sort_dim = sort_tasks(args);
+  const auto rows = static_cast<int32_t>(args.M);
   call.log_detail("taskDim ", sort_dim);
-  Arena arena = context.reserve(bytes_of<SortedPoints>(args.P, args.M, sort_dim));
-  SortedPoints sorted(arena, args.P, args.M, sort_dim);
+  Arena arena = context.reserve(bytes_of<SortedPoints>(args.P, rows, sort_dim));
+  SortedPoints sorted(arena, args.P, rows, sort_dim);
   FirstBadItem first_bad;
   sort(call, {args, args.ranks_bev, args.ranks_feat, sorted, first_bad});
-  sum_buckets<WeightedRow>(context, {sorted.sort, sorted.rows, args.dtype, args.C, args.features, args.output});
+  sum_buckets<WeightedRow>(context, {sorted, args.dtype, args.C, args.features, args.output});
 }
 
 void run_backward(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
-  const int sort_dim = sort_tasks(args, args.F);
+  const int sort_dim = sort_tasks(args);
   const int task_dim = choose_task_dim(
       args.F, saturated_product({args.P + args.F, args.C, static_cast<int64_t>(size_of(args.dtype))}));
   call.log_detail("taskDim ", task_dim);
@@ -109,7 +109,9 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const DepthPlan depth_plan(args);
   struct Memory {
     Memory(Arena& arena, const BackwardArgs& of, int tasks, int64_t sums, const DepthPlan& plan)
-        : points(arena, of.P, of.F, tasks), products(arena, of.P, sums), by_depth(plan.make(arena, of)) {}
+        : points(arena, of.P, static_cast<int32_t>(of.F), tasks),
+          products(arena, of.P, sums),
+          by_depth(plan.make(arena, of)) {}
 
     SortedPoints points;
     Products products;
@@ -120,7 +122,7 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Memory memory(arena, args, sort_dim, sums, depth_plan);
   FirstBadItem first_bad;
   sort(call, {args, args.ranks_feat, args.ranks_bev, memory.points, first_bad});
-  launch(context, "differentiate", task_dim, ByElements{memory.points.sort, kWriteCost, 1},
+  launch(context, "differentiate", task_dim, ByElements{memory.points.starts, args.F, kWriteCost, 1},
          differentiate_kernel(args.dtype), DifferentiateArgs{args, memory.points, memory.products});
   add_products(context, {args, memory.products}, depth_plan, memory.by_depth);
 }

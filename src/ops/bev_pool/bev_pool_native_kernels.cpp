@@ -59,8 +59,7 @@ struct IsKept {
 };
 
 void count_points(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
-  args.sorted.sort.clear_counts(task.taskId);
-  int32_t* const counts = args.sorted.sort.counts_of(task.taskId);
+  const auto counter = args.sorted.counter(task.taskId);
   const IsKept is_kept{args.ranks_bev};
   const auto is_bad = [&](auto d, int64_t p) HWY_ATTR {
     const auto is_below = [&](const int32_t* numbers, int64_t limit)
@@ -73,17 +72,17 @@ void count_points(const SortArgs& args, int64_t begin, int64_t end, Task& task) 
   for (int64_t first = begin; first < end; first += kBlock) {
     const int64_t last = std::min(first + kBlock, end);
     if (select_items(first, last, is_bad, bad) > 0) return args.first_bad.report(bad[0]);
-    for_each_selected(first, last, is_kept, [&](int64_t p) { ++counts[args.keys[p]]; });
+    for_each_selected(first, last, is_kept, [&](int64_t p) { counter.count(args.keys[p]); });
   }
 }
 
 // T, here and below: an element type.
 template <class T>
 void sort_points(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
-  int32_t* const positions = args.sorted.sort.positions_of(task.taskId);
+  const auto placer = args.sorted.placer(task.taskId);
   const T* const depth = static_cast<const T*>(args.depth);
   for_each_selected(begin, end, IsKept{args.ranks_bev}, [&](int32_t p) {
-    args.sorted.rows[positions[args.keys[p]]++] = {args.values[p], to_f32(depth[args.ranks_depth[p]]), p};
+    placer.place(args.keys[p], {args.values[p], to_f32(depth[args.ranks_depth[p]]), p});
   });
 }
 
@@ -103,18 +102,19 @@ void differentiate(const DifferentiateArgs& args, int64_t begin, int64_t end, Ta
   // Totals are computed for whole vectors of points.
   alignas(64) float partial_sums[kPartialSumLanes * kPartialSums] = {};
   alignas(64) float totals[kPartialSumLanes];
-  const RowSums<T, WeightedRow> sums(sorted.rows, sorted.sort.starts[args.F], gradients, C);
+  const RowSums<T, WeightedRow> sums(sorted.elements, sorted.element_count(), gradients, C);
   for (int64_t row = begin; row < end; ++row) {
-    const Range points{sorted.sort.starts[row], sorted.sort.starts[row + 1]};
+    const Range points{sorted.starts[row], sorted.starts[row + 1]};
     sums.sum(points, {0, C}, static_cast<T*>(args.grad_features) + row * C);
     const T* const features = static_cast<const T*>(args.features) + row * C;
     for (int64_t first = points.begin; first < points.end; first += kPartialSumLanes) {
       const int64_t count = std::min(kPartialSumLanes, points.end - first);
       for (int64_t i = 0; i < count; ++i) {
-        multiply_rows(gradients + sorted.rows[first + i].row * C, features, C, partial_sums + i * kPartialSums);
+        multiply_rows(gradients + sorted.elements[first + i].row * C, features, C,
+                      partial_sums + i * kPartialSums);
       }
       add_partial_sums(partial_sums, totals);
-      for (int64_t i = 0; i < count; ++i) args.products.of_points[sorted.rows[first + i].element] = totals[i];
+      for (int64_t i = 0; i < count; ++i) args.products.of_points[sorted.elements[first + i].element] = totals[i];
     }
   }
 }

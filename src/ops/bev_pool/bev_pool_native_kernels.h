@@ -15,15 +15,8 @@ namespace mluop::bev_pool::native {
 inline constexpr int32_t kSkipped = -1;
 
 // The points of each row of the result, in order: the row that each point reads, and its weight, an element of
-// depth.
-struct SortedPoints {
-  SortedPoints(Arena& arena, int64_t points, int64_t result_rows, int task_dim)
-      : sort(arena, points, static_cast<int32_t>(result_rows), task_dim),
-        rows(arena.take<WeightedRow>("rows of points", {points})) {}
-
-  CountingSort sort;  // of points, in buckets that are rows of the result
-  WeightedRow* rows;  // [P]
-};
+// depth. The buckets are rows of the result.
+using SortedPoints = BucketSort<WeightedRow>;
 
 // The products of rows of grad_output and features.
 struct Products {

@@ -16,8 +16,10 @@ namespace mluop::border_align {
 namespace {
 
 constexpr int64_t kBorders = 4;
-// Channels of a work item of the gradient.
-constexpr int64_t kRange = 64;
+// Channels of a work item of the gradient: fewer, a cache line of fp32, where there would be too few items for the
+// tasks.
+constexpr int64_t kMaxRange = 64, kMinRange = 16;
+constexpr int64_t kItemsPerTask = 2;
 
 // The points of a border of a box: top and left from (x1, y1), bottom and right from (x2, y2).
 struct Border {
@@ -63,12 +65,14 @@ void add_taps(const void* operands, int64_t image, int64_t output, TapSink& to) 
 }
 
 struct AddArgs : Args {
-  int64_t ranges() const { return ceil_div(C, kRange); }
+  int64_t ranges() const { return ceil_div(C, range); }
+  int64_t items() const { return B * kBorders * ranges(); }
 
   const void* grads;      // [B, K, 4, C]
   const int32_t* argmax;  // as grads
   void* grad_input;       // [B, H, W, 4, C]
-  float* sums;            // of 16-bit types: [taskDim, H, W, kRange]
+  int64_t range;          // channels of a work item
+  float* sums;            // of 16-bit types: [taskDim, H, W, range]
 };
 
 // Work items: (image, border, range of channels). Adds the gradients of all boxes to the pixels of these channels.
@@ -77,10 +81,10 @@ void add_maxima(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t pixels = args.H * args.W;
   for (int64_t item = begin; item < end; ++item) {
     const int64_t image = item / args.ranges() / kBorders, border = item / args.ranges() % kBorders;
-    const int64_t first = item % args.ranges() * kRange, channels = std::min(kRange, args.C - first);
+    const int64_t first = item % args.ranges() * args.range, channels = std::min(args.range, args.C - first);
     T* const to = static_cast<T*>(args.grad_input) + (image * pixels * kBorders + border) * args.C + first;
-    float* sums = args.sums + task.taskId * pixels * kRange;
-    int64_t stride = kRange;
+    float* sums = args.sums + task.taskId * pixels * args.range;
+    int64_t stride = args.range;
     if constexpr (sizeof(T) == sizeof(float)) {
       sums = to;
       stride = kBorders * args.C;
@@ -158,19 +162,24 @@ void run_forward(Call& call, const Args& args, const void* input, void* output, 
 
 void run_backward(Call& call, const Args& args, const void* grads, const int32_t* argmax, void* grad_input) {
   if (args.B * args.C * args.H * args.W == 0) return;
-  AddArgs added{args, grads, argmax, grad_input, nullptr};
-  const int64_t items = args.B * kBorders * added.ranges();
+  AddArgs added{args, grads, argmax, grad_input, kMinRange, nullptr};
   const int64_t elements = saturated_product({args.B, kBorders * args.C, args.K + args.H * args.W, 4});
-  const int task_dim = choose_task_dim(items, saturated_product({elements, 4}));
+  const int task_dim = choose_task_dim(added.items(), saturated_product({elements, 4}));
+  for (int64_t range = kMaxRange; range > kMinRange; range /= 2) {
+    added.range = range;
+    if (added.items() >= kItemsPerTask * task_dim) break;
+    added.range = kMinRange;
+  }
   struct Scratch {
-    Scratch(Arena& arena, const Args& sizes, int tasks)
-        : sums(arena.take<float>("sums", {is_16_bit(sizes.dtype) ? tasks : 0, sizes.H, sizes.W, kRange})) {}
+    Scratch(Arena& arena, const AddArgs& sizes, int tasks)
+        : sums(arena.take<float>("sums", {is_16_bit(sizes.dtype) ? tasks : 0, sizes.H, sizes.W, sizes.range})) {}
     float* sums;
   };
   Context& context = call.context();
-  Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim));
-  added.sums = Scratch(arena, args, task_dim).sums;
-  call.log_detail("taskDim ", task_dim);
+  Arena arena = context.reserve(bytes_of<Scratch>(added, task_dim));
+  added.sums = Scratch(arena, added, task_dim).sums;
+  call.log_detail("taskDim ", task_dim, ", ranges of ", added.range, " channels");
+  const int64_t items = added.items();
   launch_dynamic(
       context, "add_maxima", task_dim, static_cast<int>(std::min<int64_t>(items, 1 << 20)), Evenly{items},
       dispatch_dtype(args.dtype,

@@ -193,10 +193,11 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
            pack_kernel(args), {args, workspace.packed_filters});
   }
   const int chunks = task_dim == 1 ? 1 : task_dim * kChunksPerTask;
-  launch_dynamic(context, "convolve", task_dim, chunks,
-                 ByElements{pairs.sort, ceil_div(kRowWriteCost << tiling.shift, args.Ci),
-                            ceil_div(args.Co, tiling.output_channels)},
-                 convolve_kernel(args), {args, pairs, workspace.packed_filters, tiling});
+  launch_dynamic(
+      context, "convolve", task_dim, chunks,
+      ByElements{pairs.sort.starts, pairs.sort.bucket_count, ceil_div(kRowWriteCost << tiling.shift, args.Ci),
+                 ceil_div(args.Co, tiling.output_channels)},
+      convolve_kernel(args), {args, pairs, workspace.packed_filters, tiling});
 }
 
 }  // namespace mluop::indice_convolution::native

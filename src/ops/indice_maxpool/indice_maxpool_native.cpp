@@ -1,5 +1,5 @@
-// Indice max pooling: the launches of the native algorithm. Two check the pairs and sort them by row of the
-// result, the last computes the rows, each in the order of offsets and pairs.
+// Indice max pooling: the launches of the native algorithm. The first ones check the pairs and sort them by row of
+// the result, the last computes the rows, each in the order of offsets and pairs.
 #include "ops/indice_maxpool/indice_maxpool.h"
 
 #include <algorithm>
@@ -34,22 +34,16 @@ int64_t for_each_pair(const IndexPairs& pairs, int64_t begin, int64_t end, const
   return end;
 }
 
-int64_t sort_bytes(const PooledRows& args) { return args.pair_count * kPairBytes; }
-
-int sort_tasks(const PooledRows& args) {
-  return sort_task_dim(args.pair_count, static_cast<int32_t>(args.M),
-                       choose_task_dim(args.pair_count, sort_bytes(args)));
-}
-
 void sort_by_row(Call& call, const PooledRows& args, SortedPairs& sorted) {
   Context& context = call.context();
   FirstBadItem first_bad;
   const SortArgs sort{args, sorted, first_bad};
-  const int task_dim = sorted.sort.task_dim;
+  const int task_dim = sorted.task_dim();
   launch<SortArgs>(context, "count_pairs", task_dim, Evenly{args.pair_count}, count_pairs, sort);
   if (first_bad.found()) throw bad_index(args, first_bad.item());
-  sorted.sort.exclusive_scan(context);
+  sorted.ranges.exclusive_scan(context);
   launch<SortArgs>(context, "sort_pairs", task_dim, Evenly{args.pair_count}, sort_pairs, sort);
+  sort_ranges(context, sorted);
 }
 
 template <class KernelArgs, class Args>
@@ -58,25 +52,25 @@ void run(Call& call, const Args& args, const char* name, RangeKernel<KernelArgs>
   const int task_dim = choose_task_dim(
       args.M, saturated_product({args.pair_count + args.M, args.C, static_cast<int64_t>(size_of(args.dtype))}));
   call.log_detail("taskDim ", task_dim);
-  Arena arena = context.reserve(bytes_of<SortedPairs>(args, sort_tasks(args)));
-  SortedPairs sorted(arena, args, sort_tasks(args));
+  const int sort_tasks = choose_task_dim(args.pair_count, args.pair_count * kPairBytes);
+  const auto rows = static_cast<int32_t>(args.M);
+  Arena arena = context.reserve(bytes_of<SortedPairs>(args.pair_count, rows, sort_tasks));
+  SortedPairs sorted(arena, args.pair_count, rows, sort_tasks);
   sort_by_row(call, args, sorted);
-  launch(context, name, task_dim, ByElements{sorted.sort, kWriteCost, 1}, kernel, {args, sorted});
+  launch(context, name, task_dim, ByElements{sorted.starts, args.M, kWriteCost, 1}, kernel, {args, sorted});
 }
 
 }  // namespace
 
 void count_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
-  args.sorted.sort.clear_counts(task.taskId);
-  int32_t* const counts = args.sorted.sort.counts_of(task.taskId);
-  const int64_t reached = for_each_pair(args, begin, end, [&](int32_t row, int32_t) { ++counts[row]; });
+  const auto counter = args.sorted.counter(task.taskId);
+  const int64_t reached = for_each_pair(args, begin, end, [&](int32_t row, int32_t) { counter.count(row); });
   if (reached < end) args.first_bad.report(reached);
 }
 
 void sort_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
-  int32_t* const positions = args.sorted.sort.positions_of(task.taskId);
-  for_each_pair(args, begin, end,
-                [&](int32_t row, int32_t input) { args.sorted.inputs[positions[row]++] = input; });
+  const auto placer = args.sorted.placer(task.taskId);
+  for_each_pair(args, begin, end, [&](int32_t row, int32_t input) { placer.place(row, input); });
 }
 
 void run_forward(Call& call, const ForwardArgs& args) {

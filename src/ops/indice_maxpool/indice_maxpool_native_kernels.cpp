@@ -23,12 +23,12 @@ template <class T>
 void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t C = args.C;
   const T* const features = static_cast<const T*>(args.features);
-  const int32_t* const starts = args.sorted.sort.starts;
+  const int32_t *const starts = args.sorted.starts, *const inputs = args.sorted.elements;
   for (int64_t row = begin; row < end; ++row) {
     for_each_vector(C, [&](auto d, int64_t c) HWY_ATTR {
       auto max = hn::Zero(d);
       for (int32_t i = starts[row]; i < starts[row + 1]; ++i) {
-        const auto feature = load_f32(d, features + args.sorted.inputs[i] * C + c);
+        const auto feature = load_f32(d, features + inputs[i] * C + c);
         // Not Max(), which treats NaN and -0 differently.
         max = hn::IfThenElse(hn::Gt(feature, max), feature, max);
       }
@@ -42,13 +42,13 @@ void add_gradients(const GradientArgs& args, int64_t begin, int64_t end, Task&) 
   const int64_t C = args.C;
   const T *const outputs = static_cast<const T*>(args.features_out), *const gradients =
                                                                          static_cast<const T*>(args.output_grad);
-  const int32_t* const starts = args.sorted.sort.starts;
+  const int32_t *const starts = args.sorted.starts, *const inputs = args.sorted.elements;
   for (int64_t row = begin; row < end; ++row) {
     for_each_vector(C, [&](auto d, int64_t c) HWY_ATTR {
       const auto feature = load_f32(d, static_cast<const T*>(args.features) + row * C + c);
       auto sum = hn::Zero(d);
       for (int32_t i = starts[row]; i < starts[row + 1]; ++i) {
-        const int64_t at = args.sorted.inputs[i] * C + c;
+        const int64_t at = inputs[i] * C + c;
         const auto is_max = hn::Eq(feature, load_f32(d, outputs + at));
         sum = hn::IfThenElse(is_max, hn::Add(sum, load_f32(d, gradients + at)), sum);
       }

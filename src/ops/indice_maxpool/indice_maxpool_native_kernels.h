@@ -5,21 +5,14 @@
 
 #include "core/arena.h"
 #include "ops/indice_maxpool/indice_maxpool.h"
-#include "primitives/sort/counting_sort.h"
+#include "primitives/sort/bucket_sort.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
 namespace mluop::indice_maxpool::native {
 
-// The inputs of each row of the result, in the order of offsets and pairs.
-struct SortedPairs {
-  SortedPairs(Arena& arena, const IndexPairs& pairs, int task_dim)
-      : sort(arena, pairs.pair_count, static_cast<int32_t>(pairs.M), task_dim),
-        inputs(arena.take<int32_t>("inputs of rows", {pairs.pair_count})) {}
-
-  CountingSort sort;  // of pairs, in buckets that are rows
-  int32_t* inputs;    // [pair_count]
-};
+// The inputs of each row of the result, in the order of offsets and pairs; the buckets are rows.
+using SortedPairs = BucketSort<int32_t>;
 
 // Work items: pairs. The first kernel counts the pairs of each row, the second sorts them. Pairs with a negative
 // index are skipped; the first kernel reports other indices out of range.

@@ -1,6 +1,6 @@
 // Multi-scale deformable attention: the launches of the native algorithm. Forward is one launch over queries.
-// Backward is one over queries, for the gradients of locations and weights, and one over heads, whose owners add
-// the gradients of their keys in the order of queries.
+// Backward is one over queries, for the gradients of locations and weights, and one over heads and levels, whose
+// owners add the gradients of their keys in the order of queries.
 #include "ops/ms_deform_attn/ms_deform_attn.h"
 
 #include <algorithm>
@@ -14,6 +14,8 @@ namespace mluop::ms_deform_attn::native {
 namespace {
 
 constexpr int64_t kElement = sizeof(float);
+constexpr int64_t kItemsPerTask = 2;
+constexpr int64_t kMaxChunks = 1 << 20;
 
 // Bytes that the samples of all queries read: four rows each. Throws Failure if the bytes of all tensors overflow.
 int64_t traffic(const Inputs& args) {
@@ -29,13 +31,26 @@ void fit(const Context& context, const Inputs& args) {
   fit_tile(context, 1, [&](int64_t) { return bytes_of<Tile>(args); });
 }
 
-// The channels of a work item of scatter(): all channels of a head, or whole cache lines if there are too few
-// heads for the tasks. Each part finds the samples again.
-int64_t part_channels(int64_t D, int64_t heads, int task_dim) {
+// Whether no key belongs to two levels.
+bool has_disjoint_levels(const Inputs& args) {
+  int64_t end = 0;
+  for (int64_t l = 0; l < args.L; ++l) {
+    if (args.starts[l] < end) return false;
+    end = args.starts[l] + int64_t{args.shapes[2 * l]} * args.shapes[2 * l + 1];
+  }
+  return true;
+}
+
+// A work item has all levels and channels of a head. With too few heads for the tasks it has one level, and then
+// whole cache lines of the channels, each of which finds the samples again.
+ScatterArgs divide(const BackwardArgs& args, int task_dim) {
   constexpr int64_t kLineChannels = 64 / kElement;
-  const int64_t lines = std::max<int64_t>(ceil_div(D, kLineChannels), 1);
-  const int64_t parts = std::clamp<int64_t>(task_dim / std::max<int64_t>(heads, 1), 1, lines);
-  return ceil_div(lines, parts) * kLineChannels;
+  ScatterArgs scatter{args, std::max<int64_t>(args.L, 1), args.D};
+  if (scatter.items() < kItemsPerTask * task_dim && has_disjoint_levels(args)) scatter.part_levels = 1;
+  const int64_t lines = std::max<int64_t>(ceil_div(args.D, kLineChannels), 1);
+  const int64_t parts = std::clamp<int64_t>(task_dim / std::max<int64_t>(scatter.items(), 1), 1, lines);
+  scatter.part_channels = ceil_div(lines, parts) * kLineChannels;
+  return scatter;
 }
 
 }  // namespace
@@ -52,16 +67,17 @@ void run_forward(Call& call, const ForwardArgs& args) {
 
 void run_backward(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
-  const int64_t queries = args.B * args.Q, heads = args.B * args.M, bytes = traffic(args);
+  const int64_t queries = args.B * args.Q, bytes = traffic(args);
   const int task_dim = choose_task_dim(queries, bytes);
   fit<DifferentiateTile>(context, args);
   call.log_detail("taskDim ", task_dim);
   context.reserve(0);
   launch(context, "differentiate", task_dim, Evenly{queries}, differentiate_kernel(), args);
   fill_zero(context, args.grad_value, args.B * args.K * args.M * args.D * kElement);
-  const ScatterArgs scatter{args, part_channels(args.D, heads, task_dim)};
-  const int64_t items = heads * scatter.parts();
-  launch(context, "scatter", choose_task_dim(items, bytes), Evenly{items}, scatter_kernel(), scatter);
+  const ScatterArgs scatter = divide(args, task_dim);
+  const int64_t items = scatter.items();
+  launch_dynamic(context, "scatter", choose_task_dim(items, bytes),
+                 static_cast<int>(std::min<int64_t>(items, kMaxChunks)), Evenly{items}, scatter_kernel(), scatter);
 }
 
 }  // namespace mluop::ms_deform_attn::native

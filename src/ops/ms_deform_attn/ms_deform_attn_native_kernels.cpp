@@ -33,15 +33,16 @@ struct Corners {
   const float* rows[4];
 };
 
-// Calls body(place, samples, number of samples) for `count` places from `first` on, `stride` apart, and prefetches
-// the pixels of the next place: `channels` channels of the keys of head_of(place).
+// Calls body(place, samples on these levels, number of samples) for `count` places from `first` on, `stride`
+// apart, and prefetches the pixels of the next place: `channels` channels of the keys of head_of(place).
 template <Use kUse, class HeadOf, class Body>
-HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64_t first, int64_t count,
-                               int64_t stride, int64_t channels, const HeadOf& head_of, const Body& body) {
+HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, Range levels, int64_t first,
+                               int64_t count, int64_t stride, int64_t channels, const HeadOf& head_of,
+                               const Body& body) {
   const auto find = [&](int64_t i) HWY_ATTR {
     const int64_t place = first + i * stride;
     Sample* const samples = tile.samples[i % 2];
-    const int64_t found = find_samples(args, place, samples);
+    const int64_t found = find_samples(args, place, levels, samples);
     const float* const head = head_of(place);
     for (int64_t s = 0; s < found; ++s) {
       for (const int64_t key : samples[s].keys) {
@@ -85,7 +86,8 @@ void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
     add_samples(samples, count, args.head_of(place), args.M * args.D, tile.zeros,
                 args.weights + place * args.samples(), args.D, args.output + place * args.D);
   };
-  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, args.D, head_of, add);
+  for_each_place<Use::kRead>(args, tile, {0, args.L}, begin * args.M, (end - begin) * args.M, 1, args.D, head_of,
+                             add);
 }
 
 // sums [3, kPartialSums] = the partial sums over channels of a gradient times the value of a sample, and times its
@@ -146,7 +148,7 @@ void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& t
       args.grad_locations[2 * i + 1] = samples[s].height * (args.weights[i] * totals[1]);
     }
   };
-  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, args.D, head_of,
+  for_each_place<Use::kRead>(args, tile, {0, args.L}, begin * args.M, (end - begin) * args.M, 1, args.D, head_of,
                              set_gradients);
 }
 
@@ -166,31 +168,34 @@ HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* g
 
 // Prefetches the inputs of a place for scatter(): the places of a head are too far apart for the hardware
 // prefetcher.
-HWY_INLINE void prefetch_inputs(const BackwardArgs& args, int64_t place) {
-  const int64_t samples = args.samples();
+HWY_INLINE void prefetch_inputs(const BackwardArgs& args, int64_t place, Range levels) {
+  const int64_t first = (place * args.L + levels.begin) * args.P, samples = levels.size() * args.P;
   prefetch_row<Use::kRead>(args.grad_output + place * args.D, args.D * int64_t{sizeof(float)});
-  prefetch_row<Use::kRead>(args.locations + place * samples * 2, samples * int64_t{2 * sizeof(float)});
-  prefetch_row<Use::kRead>(args.weights + place * samples, samples * int64_t{sizeof(float)});
+  prefetch_row<Use::kRead>(args.locations + first * 2, samples * int64_t{2 * sizeof(float)});
+  prefetch_row<Use::kRead>(args.weights + first, samples * int64_t{sizeof(float)});
 }
 
 void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
   const SampleTile tile(task.nram, args);
   const int64_t stride = args.M * args.D;
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t first = item % args.parts() * args.part_channels, head = item / args.parts() % args.M,
-                  b = item / args.parts() / args.M;
+    const int64_t part = item / args.channel_parts();
+    const int64_t head = part / args.level_parts() % args.M, b = part / args.level_parts() / args.M;
+    const int64_t level = part % args.level_parts() * args.part_levels;
+    const Range levels{level, std::min(level + args.part_levels, args.L)};
+    const int64_t first = item % args.channel_parts() * args.part_channels;
     const int64_t channels = std::min(args.part_channels, args.D - first);
     float* const grads = args.grad_value + (b * args.K * args.M + head) * args.D + first;
     const int64_t last = args.place(b, args.Q - 1, head);
     const auto add = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
-      prefetch_inputs(args, std::min(place + kPlacesAhead * args.M, last));
+      prefetch_inputs(args, std::min(place + kPlacesAhead * args.M, last), levels);
       for (int64_t s = 0; s < count; ++s) {
         const float factor = args.weights[place * args.samples() + samples[s].number];
         add_to_pixels(samples[s], factor, args.grad_output + place * args.D + first, channels, stride, grads);
       }
     };
     for_each_place<Use::kWrite>(
-        args, tile, args.place(b, 0, head), args.Q, args.M, channels, [&](int64_t) { return grads; }, add);
+        args, tile, levels, args.place(b, 0, head), args.Q, args.M, channels, [&](int64_t) { return grads; }, add);
   }
 }
 

@@ -16,11 +16,14 @@ RangeKernel<ForwardArgs> attend_kernel();
 // Work items: queries of all batches. Writes the gradients of their locations and weights, which are partial sums
 // of channels (primitives/simd/partial_sums.h).
 RangeKernel<BackwardArgs> differentiate_kernel();
-// Work items: parts of the channels of the heads of all batches. Adds to the gradients of their keys.
+// Work items: (batch, head, part of the levels, part of the channels), channels fastest. Adds to the gradients of
+// their keys.
 struct ScatterArgs : BackwardArgs {
-  int64_t parts() const { return ceil_div(D, part_channels); }
+  int64_t level_parts() const { return ceil_div(L, part_levels); }
+  int64_t channel_parts() const { return ceil_div(D, part_channels); }
+  int64_t items() const { return B * M * level_parts() * channel_parts(); }
 
-  int64_t part_channels;  // channels of a part; the last may have fewer
+  int64_t part_levels, part_channels;  // of a part; the last may have fewer
 };
 RangeKernel<ScatterArgs> scatter_kernel();
 
@@ -39,11 +42,11 @@ inline int64_t floor_of(float x) {
   return truncated - (x < static_cast<float>(truncated) ? 1 : 0);
 }
 
-// Writes the samples of a query and head that lie next to pixels, in order. Returns their number.
-inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) {
+// Writes the samples of a query and head on these levels that lie next to pixels, in order. Returns their number.
+inline int64_t find_samples(const Inputs& args, int64_t place, Range levels, Sample* samples) {
   int64_t count = 0;
-  const float* location = args.locations + place * args.samples() * 2;
-  for (int64_t l = 0; l < args.L; ++l) {
+  const float* location = args.locations + (place * args.L + levels.begin) * args.P * 2;
+  for (int64_t l = levels.begin; l < levels.end; ++l) {
     const int64_t height = args.shapes[2 * l], width = args.shapes[2 * l + 1], start = args.starts[l];
     const auto h = static_cast<float>(height), w = static_cast<float>(width);
     for (int64_t p = 0; p < args.P; ++p, location += 2) {

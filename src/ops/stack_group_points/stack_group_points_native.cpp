@@ -1,5 +1,6 @@
 // Stack group points: the launches of the native algorithm. The first ones check the indices of each cloud, the
-// last copies, or sums. Memory: two or three numbers for each cloud, and a tile in NRAM.
+// last copies, or sums. Memory: two or three numbers for each cloud, and a tile in NRAM; for gradients on many
+// tasks, a copy of grad_output and the points by feature.
 #include "ops/stack_group_points/stack_group_points.h"
 
 #include <algorithm>
@@ -7,7 +8,9 @@
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/dtype.h"
+#include "core/sizes.h"
 #include "ops/stack_group_points/stack_group_points_native_kernels.h"
+#include "primitives/sort/bucket_sums.h"
 #include "team/fit_tile.h"
 
 namespace mluop::stack_group_points::native {
@@ -57,6 +60,38 @@ struct Memory {
   CloudStarts tile_starts;
 };
 
+// Each tile of features reads all groups of its cloud. More tasks sort the points by feature.
+constexpr int kMaxReadingTasks = 4;
+
+struct SortMemory {
+  SortMemory(Arena& arena, const Args& args, int most_tasks)
+      : starts(arena, args.groups),
+        sorted(arena, args.M * args.groups.samples, static_cast<int32_t>(args.N), most_tasks),
+        rows(arena.take<std::byte>("gradients of points", {args.M, args.groups.samples, args.C,
+                                                           static_cast<int64_t>(size_of(args.dtype))})) {}
+
+  Starts starts;
+  BucketSort<int32_t> sorted;
+  std::byte* rows;
+};
+
+void run_sorted_backward(Call& call, const BackwardArgs& args, int task_dim) {
+  Context& context = call.context();
+  Arena arena = context.reserve(bytes_of<SortMemory>(args, task_dim));
+  SortMemory memory(arena, args, task_dim);
+  memory.starts.initialize(args.groups);
+  BucketSort<int32_t>& sorted = memory.sorted;
+  call.log_detail("taskDim ", sorted.task_dim(), ", sorted points");
+  check_cloud_indices(context, args.groups);
+  const SortArgs sort{args, memory.starts.of_features, memory.starts.of_groups, sorted, memory.rows};
+  const Evenly points{args.M * args.groups.samples};
+  launch<SortArgs>(context, "count_points", sorted.task_dim(), points, count_points, sort);
+  sorted.ranges.exclusive_scan(context);
+  launch(context, "sort_points", sorted.task_dim(), points, sort_kernel(args.dtype), sort);
+  sort_ranges(context, sorted);
+  sum_buckets<int32_t>(context, {sorted, args.dtype, args.C, memory.rows, args.grad_features});
+}
+
 // The largest number of features whose tile fits NRAM.
 int64_t max_tile_features(const Context& context, const Args& args) {
   constexpr int64_t kStripBytes = kStripChannels * kStripChannels * int64_t{sizeof(float)};
@@ -94,6 +129,11 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
   const int64_t bytes = bytes_moved(args);
   const int64_t strips = strip_count(args);
+  const int sort_tasks = choose_task_dim(args.N, bytes);
+  constexpr int64_t kMaxSorted = int64_t{1} << 31;
+  if (sort_tasks > kMaxReadingTasks && args.M * args.groups.samples < kMaxSorted && args.N < kMaxSorted) {
+    return run_sorted_backward(call, args, sort_tasks);
+  }
   const int task_dim = choose_task_dim(strips * ceil_div(args.N, kStripChannels), bytes);
   const int64_t tile_features = choose_tile_features(args.N, strips, max_tile_features(context, args), task_dim);
   Arena arena = context.reserve(bytes_of<Memory>(args.groups));

@@ -8,6 +8,7 @@
 #include "ops/stack_group_points/stack_group_points.h"
 #include "primitives/indices/cloud_counts.h"
 #include "primitives/simd/channel_strip.h"
+#include "primitives/sort/bucket_sort.h"
 #include "team/launch.h"
 
 namespace mluop::stack_group_points::native {
@@ -70,5 +71,16 @@ struct SumTile {
   float* edge;              // [kStripChannels, kStripChannels], the points of an incomplete square
   T* rounded;               // [kStripChannels]
 };
+
+// Backward for many tasks: sorts points, which are samples of groups, by feature. Work items: points. The first
+// kernel counts them, the second places them and transposes their gradients.
+struct SortArgs : BackwardArgs {
+  const CloudStarts& feature_starts;
+  const CloudStarts& group_starts;
+  BucketSort<int32_t>& sorted;
+  void* rows;  // [M, S, C], gradients of points
+};
+void count_points(const SortArgs& args, int64_t begin, int64_t end, Task& task);
+RangeKernel<SortArgs> sort_kernel(mluOpDataType_t dtype);
 
 }  // namespace mluop::stack_group_points::native

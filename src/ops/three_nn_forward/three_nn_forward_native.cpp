@@ -2,6 +2,7 @@
 #include "ops/three_nn_forward/three_nn_forward.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/sizes.h"
 #include "ops/three_nn_forward/three_nn_forward_native_kernels.h"
@@ -45,15 +46,22 @@ void run_compare(Context& context, const Args& args, Arena& workspace) {
          compare_kernel(args.dtype), {args, known_f32});
 }
 
+// Subtrees for many tasks: each splits the whole sample again on the way to its root.
+int sample_levels(int64_t B, const TreeShape& shape) {
+  const int64_t tasks = task_dim(B * TreeShape::kMaxSamples, shape.sample_count() * kSortBytes);
+  const int64_t subtrees = std::clamp<int64_t>(tasks / B, 1, std::min(TreeShape::kMaxSamples, shape.cells));
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(subtrees))) - 1;
+}
+
 void run_tree(Context& context, const Args& args, Arena& workspace) {
   const TreeShape shape(args.M);
   const Trees trees(workspace, args.B, shape);
-  const TreeArgs tree{args, shape, trees};
+  const TreeArgs tree{args, shape, trees, sample_levels(args.B, shape)};
   const auto build = [&](const char* name, int64_t items, int64_t item_bytes, RangeKernel<TreeArgs> kernel) {
     launch(context, name, task_dim(items, item_bytes), Evenly{items}, kernel, tree);
   };
   const int64_t chunk_points = std::min(args.M, shape.chunk_points);
-  build("sample", args.B, shape.sample_count() * kSortBytes, sample_kernel(args.dtype));
+  build("sample", args.B << tree.sample_levels, shape.sample_count() * kSortBytes, sample_kernel(args.dtype));
   build("classify", args.B * shape.chunks, chunk_points * kClassifyBytes, classify_kernel(args.dtype));
   build("count", args.B * shape.cells, shape.chunks * int64_t{sizeof(int32_t)}, count_kernel());
   build("scatter", args.B * shape.chunks, chunk_points * kClassifyBytes, scatter_kernel(args.dtype));

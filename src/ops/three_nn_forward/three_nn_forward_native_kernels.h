@@ -25,10 +25,12 @@ RangeKernel<CompareArgs> compare_kernel(mluOpDataType_t dtype);
 struct TreeArgs : Args {
   const TreeShape& shape;
   const Trees& trees;
+  int sample_levels;  // the splits of a sample are computed by 2^sample_levels work items
 };
 
 // The kernels that build the trees. Each launch reads results of earlier launches.
-// Work items: batches. Computes the splits of a sample of the points; overwrites the blocks.
+// Work items: (b, subtree at level sample_levels). Computes the splits of a sample of the points in the subtree
+// and on the way to it; overwrites the blocks.
 RangeKernel<TreeArgs> sample_kernel(mluOpDataType_t dtype);
 // Work items: (b, chunk of points). Finds the cell of each point, and the sizes of the cells in a chunk.
 RangeKernel<TreeArgs> classify_kernel(mluOpDataType_t dtype);

@@ -58,12 +58,16 @@ Point load_point(const Args& args, int64_t b, int64_t m) {
   return mluop::load_point(static_cast<const T*>(args.known) + (b * args.M + m) * 3, m);
 }
 
+Split split_at(Point* points, int64_t count, int64_t middle) {
+  const int dim = split_points(points, count, middle);
+  return {dim, points[middle].coordinates[dim], points[middle].index};
+}
+
 // Writes the subtree of split `node`, limited to splits below `cells`, for points[0, count).
 void split_sample(Point* points, int64_t count, Split* splits, int64_t cells, int64_t node) {
   if (node >= cells) return;
   const int64_t middle = count / 2;
-  const int dim = split_points(points, count, middle);
-  splits[node] = {dim, points[middle].coordinates[dim], points[middle].index};
+  splits[node] = split_at(points, count, middle);
   split_sample(points, middle, splits, cells, 2 * node);
   split_sample(points + middle, count - middle, splits, cells, 2 * node + 1);
 }
@@ -71,9 +75,12 @@ void split_sample(Point* points, int64_t count, Split* splits, int64_t cells, in
 template <class T>
 void sample(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
   const TreeShape& shape = args.shape;
-  const int64_t count = shape.sample_count();
-  for (int64_t b = begin; b < end; ++b) {
-    Point* points = args.trees.points_of(shape, b);
+  const int64_t subtrees = int64_t{1} << args.sample_levels;
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / subtrees, subtree = item % subtrees;
+    int64_t count = shape.sample_count();
+    // Each subtree starts from the whole sample.
+    Point* points = args.trees.points_of(shape, b) + subtree * count;
     // One point from each of `count` equal ranges; its position in the range varies, so that periodic points do
     // not matter.
     constexpr uint32_t kMultiplier = 2654435761U;  // Knuth's multiplicative hash
@@ -83,7 +90,19 @@ void sample(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
       const auto hash = static_cast<uint32_t>(i + 1) * kMultiplier;
       points[i] = load_point<T>(args, b, first + (int64_t{hash} * size >> 32));
     }
-    split_sample(points, count, args.trees.splits + b * shape.cells, shape.cells, 1);
+    Split* const splits = args.trees.splits + b * shape.cells;
+    int64_t node = 1;
+    for (int level = args.sample_levels - 1; level >= 0; --level) {
+      const int64_t middle = count / 2;
+      const Split split = split_at(points, count, middle);
+      // The first subtree below a node writes its split.
+      if (subtree % (int64_t{2} << level) == 0) splits[node] = split;
+      const int64_t child = subtree >> level & 1;
+      points += child * middle;
+      count = child == 0 ? middle : count - middle;
+      node = 2 * node + child;
+    }
+    split_sample(points, count, splits, shape.cells, node);
   }
 }
 

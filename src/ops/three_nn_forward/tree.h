@@ -59,6 +59,7 @@ struct TreeShape {
   static constexpr int64_t kCellPoints = 64;  // on average, up to kMaxCells cells
   static constexpr int64_t kMaxCells = 256;
   static constexpr int64_t kSamplesPerCell = 8;
+  static constexpr int64_t kMaxSamples = kCellPoints / kSamplesPerCell;  // samples of M points
   // Points counted together: enough chunks for many cores, and few enough for the scan of their counts.
   static constexpr int64_t kMinChunkPoints = 512;
   static constexpr int64_t kMaxChunks = 256;
@@ -108,7 +109,7 @@ struct Trees {
         cell_sizes(arena.take<int32_t>("cell sizes", {B, shape.cells})),
         cell_boxes(arena.take<CellBox>("cell boxes", {B, shape.cells})) {}
 
-  // The points of a batch before they are sorted into blocks.
+  // The points of a batch before they are sorted into blocks: room for kMaxSamples samples.
   Point* points_of(const TreeShape& shape, int64_t b) const {
     return reinterpret_cast<Point*>(blocks + b * shape.max_blocks);
   }

@@ -20,19 +20,21 @@ void run(Call& call, const Args& args) {
   Context& context = call.context();
   const int64_t points = args.total_points();
   const auto cells = static_cast<int32_t>(args.cell_count());
-  const int task_dim = sort_task_dim(points, cells, choose_task_dim(points, points * (kLocateBytes + kSortBytes)));
+  const int most_tasks = choose_task_dim(points, points * (kLocateBytes + kSortBytes));
   const int64_t tile_points =
       fit_tile(context, kMaxTilePoints, [](int64_t count) { return bytes_of<LocateTile>(count); });
+  Arena arena = context.reserve(bytes_of<SortedPoints>(points, cells, most_tasks));
+  SortedPoints sorted(arena, points, cells, most_tasks);
+  const int task_dim = sorted.sort.task_dim();
   call.log_detail("native, taskDim ", task_dim, ", tile of ", tile_points, " points");
-  Arena arena = context.reserve(bytes_of<SortedPoints>(points, cells, task_dim));
-  SortedPoints sorted(arena, points, cells, task_dim);
   const bool stream = exceeds_caches(points * kLocateBytes + (points + cells) * args.row_bytes());
   const LocateArgs locate_args{args, sorted, tile_points, stream};
   launch(context, "locate", task_dim, Evenly{points}, locate_kernel(), locate_args);
-  sorted.sort.exclusive_scan(context);
+  sorted.sort.ranges.exclusive_scan(context);
   launch<LocateArgs>(context, "sort_points", task_dim, Evenly{points}, sort_points, locate_args);
-  sum_buckets<int32_t>(context, {sorted.sort, sorted.points, args.dtype, args.num_channels, args.input_features,
-                                 args.output_features});
+  sort_ranges(context, sorted.sort);
+  sum_buckets<int32_t>(context,
+                       {sorted.sort, args.dtype, args.num_channels, args.input_features, args.output_features});
 }
 
 }  // namespace mluop::voxel_pooling_forward::native

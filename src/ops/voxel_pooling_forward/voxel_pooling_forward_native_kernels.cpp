@@ -21,8 +21,7 @@ using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
 
 void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
   SortedPoints& sorted = args.sorted;
-  sorted.sort.clear_counts(task.taskId);
-  int32_t* const counts = sorted.sort.counts_of(task.taskId);
+  const auto counter = sorted.sort.counter(task.taskId);
   const LocateTile tile(task.nram, args.tile_points);
   const mluop::HWY_NAMESPACE::StreamWriter stream;
   int64_t located = begin;
@@ -38,7 +37,7 @@ void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
     for (; located < last; ++located) {
       const int32_t cell = tile.cells[sorted.located[located] - point];
       sorted.cells[located] = cell;
-      ++counts[cell];
+      counter.count(cell);
     }
   }
   sorted.located_counts[task.taskId] = located - begin;
@@ -54,10 +53,10 @@ namespace mluop::voxel_pooling_forward::native {
 MLUOP_EXPORT_KERNEL(locate_kernel, locate, LocateArgs);
 
 void sort_points(const LocateArgs& args, int64_t begin, int64_t, Task& task) {
-  const SortedPoints& sorted = args.sorted;
-  int32_t* const positions = args.sorted.sort.positions_of(task.taskId);
+  SortedPoints& sorted = args.sorted;
+  const auto placer = sorted.sort.placer(task.taskId);
   const int64_t end = begin + sorted.located_counts[task.taskId];
-  for (int64_t i = begin; i < end; ++i) sorted.points[positions[sorted.cells[i]]++] = sorted.located[i];
+  for (int64_t i = begin; i < end; ++i) placer.place(sorted.cells[i], sorted.located[i]);
 }
 
 }  // namespace mluop::voxel_pooling_forward::native

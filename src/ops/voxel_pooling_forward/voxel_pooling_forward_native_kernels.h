@@ -6,7 +6,7 @@
 
 #include "core/arena.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward.h"
-#include "primitives/sort/counting_sort.h"
+#include "primitives/sort/bucket_sort.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_forward::native {
@@ -17,15 +17,13 @@ struct SortedPoints {
       : sort(arena, point_count, cell_count, task_dim),
         cells(arena.take<int32_t>("cells", {point_count})),
         located(arena.take<int32_t>("located points", {point_count})),
-        located_counts(arena.take<int64_t>("counts of located points", {task_dim})),
-        points(arena.take<int32_t>("sorted points", {point_count})) {}
+        located_counts(arena.take<int64_t>("counts of located points", {sort.task_dim()})) {}
 
-  CountingSort sort;
+  BucketSort<int32_t> sort;  // of points, in buckets that are cells
   // The points in range, ascending, and their cells. The points found by a task start at the index of its first
   // point.
   int32_t *cells, *located;  // [B, N]
   int64_t* located_counts;   // [task_dim]
-  int32_t* points;           // [B, N], in the order of the sort
 };
 
 // Work items: points. Writes pos_memo, finds the points in range and their cells, and counts the points of each

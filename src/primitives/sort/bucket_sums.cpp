@@ -24,7 +24,7 @@ template <class T, class Element>
 void sum_lines(const BucketSums<Element>& args, int64_t begin, int64_t end, Task&) {
   const int64_t lines = ceil_div(args.channels, kLineChannels<T>);
   const int32_t* const starts = args.sort.starts;
-  const RowSums<T, Element> sums(args.elements, starts[args.sort.bucket_count], args.from, args.channels);
+  const RowSums<T, Element> sums(args.sort.elements, args.sort.element_count(), args.from, args.channels);
   int64_t line = begin % lines;
   for (int64_t bucket = begin / lines; bucket * lines < end; ++bucket, line = 0) {
     const int64_t line_end = std::min(lines, end - bucket * lines);
@@ -55,16 +55,16 @@ HWY_EXPORT(sum_lines_by_dtype);
 // Divides the lines of all rows into ranges of equal cost.
 struct ByLines {
   Range operator()(int task_dim, int task_id) const {
-    return split_cost(sort.bucket_count * lines, task_dim, task_id, [&](int64_t item) {
+    return split_cost(buckets * lines, task_dim, task_id, [&](int64_t item) {
       const int64_t bucket = item / lines, line = item % lines;
-      const int64_t before = sort.starts[bucket] + bucket * kWriteCost;
+      const int64_t before = starts[bucket] + bucket * kWriteCost;
       if (line == 0) return lines * before;
-      return lines * before + line * (sort.starts[bucket + 1] - sort.starts[bucket] + kWriteCost);
+      return lines * before + line * (starts[bucket + 1] - starts[bucket] + kWriteCost);
     });
   }
 
-  const CountingSort& sort;
-  int64_t lines;
+  const int32_t* starts;
+  int64_t buckets, lines;
 };
 
 }  // namespace
@@ -74,10 +74,10 @@ void sum_buckets(Context& context, const BucketSums<Element>& args) {
   const auto element_bytes = static_cast<int64_t>(size_of(args.dtype));
   const int64_t buckets = args.sort.bucket_count, lines = ceil_div(args.channels * element_bytes, kCacheLine);
   if (buckets == 0 || lines == 0) return;
-  const int64_t rows = args.sort.starts[buckets] + buckets;
+  const int64_t rows = args.sort.element_count() + buckets;
   const int task_dim = choose_task_dim(buckets * lines, saturated_product({rows, args.channels, element_bytes}));
   const auto kernel = std::get<RangeKernel<BucketSums<Element>>>(MLUOP_DISPATCH(sum_lines_by_dtype)(args.dtype));
-  launch(context, "sum_buckets", task_dim, ByLines{args.sort, lines}, kernel, args);
+  launch(context, "sum_buckets", task_dim, ByLines{args.sort.starts, buckets, lines}, kernel, args);
 }
 
 template void sum_buckets(Context&, const BucketSums<int32_t>&);

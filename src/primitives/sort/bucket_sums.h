@@ -1,12 +1,12 @@
-// Sums of rows by bucket: the elements of a counting sort name rows of a matrix, and row b of the result is the
-// sum of the rows of bucket b, in order, each multiplied by its weight if it has one. Products and sums are fp32;
+// Sums of rows by bucket: the elements of a bucket sort name rows of a matrix, and row b of the result is the sum
+// of the rows of bucket b, in order, each multiplied by its weight if it has one. Products and sums are fp32;
 // sums start at +0 and are rounded once to the element type.
 #pragma once
 
 #include <cstdint>
 
 #include "mlu_op.h"
-#include "primitives/sort/counting_sort.h"
+#include "primitives/sort/bucket_sort.h"
 #include "team/launch.h"
 
 namespace mluop {
@@ -23,8 +23,7 @@ struct WeightedRow {
 // Element: int32_t (a row) or WeightedRow.
 template <class Element>
 struct BucketSums {
-  const CountingSort& sort;
-  const Element* elements;  // in the order of the sort
+  const BucketSort<Element>& sort;
   mluOpDataType_t dtype;
   int64_t channels;
   const void* from;  // rows of `channels`

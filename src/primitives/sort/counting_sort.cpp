@@ -74,6 +74,7 @@ CountingSort::CountingSort(Arena& arena, int64_t elements, int32_t buckets, int 
 void CountingSort::clear_counts(int task_id) { std::fill_n(counts_of(task_id), bucket_count, 0); }
 
 void CountingSort::exclusive_scan(Context& context) {
+  starts[bucket_count] = 0;  // without buckets, the scan has no work items
   // Tasks without elements did not run and have not cleared their counts.
   for (int t = 0; t < task_dim; ++t) {
     if (split(element_count, task_dim, t).size() == 0) clear_counts(t);
@@ -87,10 +88,10 @@ int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim) {
 }
 
 Range ByElements::operator()(int task_dim, int task_id) const {
-  if (sort.bucket_count == 0) return {0, 0};
-  const auto cost_before = [&](int64_t bucket) { return sort.starts[bucket] + bucket * bucket_cost; };
-  return split_cost(rounds * sort.bucket_count, task_dim, task_id, [&](int64_t item) {
-    return item / sort.bucket_count * cost_before(sort.bucket_count) + cost_before(item % sort.bucket_count);
+  if (bucket_count == 0) return {0, 0};
+  const auto cost_before = [&](int64_t bucket) { return starts[bucket] + bucket * bucket_cost; };
+  return split_cost(rounds * bucket_count, task_dim, task_id, [&](int64_t item) {
+    return item / bucket_count * cost_before(bucket_count) + cost_before(item % bucket_count);
   });
 }
 

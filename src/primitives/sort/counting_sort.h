@@ -74,8 +74,8 @@ int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim);
 // Divides the buckets, for `rounds` passes over them, so that tasks get equal shares of the cost: a bucket costs
 // its elements plus bucket_cost.
 struct ByElements {
-  const CountingSort& sort;
-  int64_t bucket_cost, rounds;
+  const int32_t* starts;  // [bucket_count + 1]
+  int64_t bucket_count, bucket_cost, rounds;
   Range operator()(int task_dim, int task_id) const;
 };
 
