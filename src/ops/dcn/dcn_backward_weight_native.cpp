@@ -25,6 +25,10 @@ constexpr int64_t kMaxColumns = 256;
 constexpr int64_t kMinTileBytes = 64 << 10;
 constexpr int64_t kMaxLaneRows = 96;
 
+// Many tasks need smaller tiles, which find the samples more often.
+constexpr int64_t kItemsPerTask = 2;
+constexpr int64_t kMinColumns = 64;
+
 // Depends only on the sizes, so that the order of additions does not depend on the number of tasks.
 int64_t segment_count(const Sizes& sizes) {
   const int64_t wanted = kMinItems / std::min(ceil_div(sizes.filter_count(), kTileElements), kMinItems);
@@ -72,7 +76,21 @@ void count_samples(const Sizes& sizes, Tiling& tiling) {
   }
 }
 
-Tiling choose_tiling(const Context& context, const BackwardWeightArgs& args) {
+// The tiles of all tasks, at most kItemsPerTask for each if the filters allow.
+void divide_for_tasks(const BackwardWeightArgs& args, int64_t segments, Tiling& tiling) {
+  const int64_t tasks = choose_task_dim(args.filter_count(), args.column_bytes());
+  while (tasks > 1 && segments * tiling.tiles(args) < kItemsPerTask * tasks) {
+    if (tiling.groups > 1) {
+      tiling.groups = ceil_div(tiling.groups, 2);
+    } else if (tiling.columns / 2 >= kMinColumns) {
+      tiling.columns = round_up(tiling.columns / 2, kMaxLanes);
+    } else {
+      return;
+    }
+  }
+}
+
+Tiling choose_tiling(const Context& context, const BackwardWeightArgs& args, int64_t segments) {
   const auto share = [](int64_t count, int64_t max) { return ceil_div(count, ceil_div(count, max)); };
   const int64_t max_elements = std::max(cache_sizes().l2 / 4, kMinTileBytes) / static_cast<int64_t>(sizeof(float));
   const int64_t panel = panel_columns();
@@ -85,6 +103,7 @@ Tiling choose_tiling(const Context& context, const BackwardWeightArgs& args) {
   if (tiling.tiles(args) == args.groups) {
     tiling.groups = std::clamp(max_elements / (tiling.outputs * tiling.columns), int64_t{1}, args.groups);
   }
+  divide_for_tasks(args, segments, tiling);
   tiling.step = has_dot_products(args.dtype) ? kStep<BFloat16> : kStep<float>;
   tiling.lane_rows =
       std::clamp(cache_sizes().l1 * 2 / 3 / (panel * int64_t{sizeof(float)}), int64_t{1}, kMaxLaneRows);
@@ -105,7 +124,7 @@ void run(Call& call, const BackwardWeightArgs& args, Arena arena) {
   Context& context = call.context();
   const Workspace workspace(arena, args);
   const Segments& segments = workspace.segments;
-  const Tiling tiling = choose_tiling(context, args);
+  const Tiling tiling = choose_tiling(context, args, segments.count);
   const int64_t items = segments.count * tiling.tiles(args);
   const int task_dim = choose_task_dim(items, args.column_bytes());
   call.log_detail("native, taskDim ", task_dim, ", ", segments.count, " segments, tile of ", tiling.groups, " x ",
