@@ -45,6 +45,13 @@ struct ScatterArgs : SampledMaps {
   void* grad_maps;
 };
 
+// The bits of ScatterMemory::parts for the rows [first, last] of an image of H rows.
+inline uint64_t parts_of(int64_t first, int64_t last, int64_t H) {
+  constexpr int64_t kParts = 64;
+  const int64_t first_part = first * kParts / H, last_part = last * kParts / H;
+  return ~uint64_t{0} >> (kParts - 1 - last_part + first_part) << first_part;
+}
+
 // A divisor; powers of two, whose quotients equal products, are multiplied.
 struct Divisor {
   explicit Divisor(float divisor) : value(divisor), inverse(1 / divisor) {
@@ -280,6 +287,7 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
     const int64_t image = item / (bands * ranges), first = item % ranges * range;
     const int64_t first_row = item / ranges % bands * band_rows, rows = std::min(band_rows, args.H - first_row);
     T* const pixels = static_cast<T*>(args.grad_maps) + (image * args.H + first_row) * args.W * args.C + first;
+    const uint64_t parts = parts_of(first_row, first_row + rows - 1, args.H);
     to.first_pixel = first_row * args.W;
     to.pixels = rows * args.W;
     to.channels = std::min(range, args.C - first);
@@ -296,8 +304,7 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
       const float divisor = args.divisors == nullptr ? 1 : args.divisors[group];
       to.divisor = args.divides_first ? 1 : divisor;
       for (int64_t output = group * args.bins; output < (group + 1) * args.bins; ++output) {
-        const auto [first_of_output, last_of_output] = args.memory.extents[output];
-        if (last_of_output < first_row || first_of_output >= first_row + rows) continue;
+        if (bands > 1 && (args.memory.parts[output] & parts) == 0) continue;
         const T* const grad = static_cast<const T*>(args.grads) + output * args.C + first;
         float* const loaded = args.mix != nullptr ? tile.mixed : tile.row;
         load_row(grad, to.channels, loaded);
@@ -342,38 +349,30 @@ int64_t traffic(const SampledMaps& args) {
   return saturated(static_cast<double>(args.outputs()) * static_cast<double>(args.C) * kPixels * element);
 }
 
-// The rows of taps.
-struct ExtentSink final : TapSink {
-  explicit ExtentSink(const SampledMaps& args) : TapSink(args.H, args.W) {}
+// The parts of the rows of taps.
+struct PartSink final : TapSink {
+  explicit PartSink(const SampledMaps& args) : TapSink(args.H, args.W) {}
 
   void add_sample(float y, float) final {
     // Samples outside, or at NaN, have no gradient.
     if (!(y >= -1 && y <= static_cast<float>(height))) return;
-    first = std::min(first, y);
-    // The high pixel of a sample above row 0 is in row 1, with a weight of 0.
-    last = std::max({last, y, 0.0F});
+    // From the low to the high pixel. The high pixel of a sample above row 0 is in row 1, with a weight of 0.
+    const auto low = static_cast<int64_t>(std::max(y, 0.0F));
+    parts |= parts_of(std::min(low, height - 1), std::min(low + 1, height - 1), height);
   }
   void add_zero_padded_sample(float y, float x) final { add_sample(y, x); }
   void add_pixel(int64_t row, int64_t) final { add_sample(static_cast<float>(row), 0); }
 
-  void clear() {
-    first = static_cast<float>(height);
-    last = -2;
-  }
-
-  float first, last;  // y
+  uint64_t parts;
 };
 
-// Work items: outputs. Writes their extents.
-void find_extents(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
-  ExtentSink sink(args);
+// Work items: outputs. Writes their parts.
+void find_parts(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
+  PartSink sink(args);
   for (int64_t output = begin; output < end; ++output) {
-    sink.clear();
+    sink.parts = 0;
     args.add_taps(args.operands, output / args.bins, output % args.bins, sink);
-    // From the row of the low pixel of the first sample to the row of the high pixel of the last one.
-    args.memory.extents[output] = {
-        std::clamp(static_cast<int32_t>(sink.first), 0, static_cast<int32_t>(args.H - 1)),
-        static_cast<int32_t>(std::min(static_cast<int64_t>(std::floor(sink.last)) + 1, args.H - 1))};
+    args.memory.parts[output] = sink.parts;
   }
 }
 
@@ -418,7 +417,7 @@ ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args)
 ScatterMemory::ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan)
     : sums(arena.take<float>("sums",
                              {is_16_bit(args.dtype) ? plan.task_dim : 0, plan.rows, args.W, plan.channels})),
-      extents(arena.take<Extent>("extents", {args.groups, args.bins})) {}
+      parts(arena.take<uint64_t>("parts with taps", {plan.rows < args.H ? args.groups : 0, args.bins})) {}
 
 void scatter_samples(Context& context, const SampledMaps& args, const ScatterPlan& plan,
                      const ScatterMemory& memory, const void* grads, void* grad_maps) {
@@ -426,10 +425,7 @@ void scatter_samples(Context& context, const SampledMaps& args, const ScatterPla
   const int64_t bands = ceil_div(args.H, plan.rows), items = args.B * bands * ceil_div(args.C, plan.channels);
   const int64_t outputs = args.outputs();
   if (bands > 1 && outputs > 0) {
-    launch<sampling::ScatterArgs>(context, "extents", plan.task_dim, Evenly{outputs}, sampling::find_extents,
-                                  scatter);
-  } else {
-    std::fill_n(memory.extents, outputs, ScatterMemory::Extent{0, static_cast<int32_t>(args.H - 1)});
+    launch<sampling::ScatterArgs>(context, "parts", plan.task_dim, Evenly{outputs}, sampling::find_parts, scatter);
   }
   launch_dynamic(context, "scatter", plan.task_dim, static_cast<int>(std::min<int64_t>(items, 1 << 20)),
                  Evenly{items}, sampling::scatter_kernel(args.dtype), scatter);

@@ -80,16 +80,12 @@ struct ScatterPlan {
 
 // The memory of scatter_samples().
 struct ScatterMemory {
-  // Between the first and the last row lie the taps of an output; the last is before the first if there are none.
-  // A band of rows skips an output without pixels in the band.
-  struct Extent {
-    int32_t first, last;
-  };
-
   ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan);
 
-  float* sums;      // [task_dim, rows, W, channels] of 16-bit gradients
-  Extent* extents;  // [groups, bins]
+  float* sums;  // [task_dim, rows, W, channels] of 16-bit gradients
+  // [groups, bins], the parts of the rows of an image that have taps of an output, a bit for each of 64 parts: a
+  // band skips an output without taps in it. None if a band is an image.
+  uint64_t* parts;
 };
 
 // Writes grad_maps.
