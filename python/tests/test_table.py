@@ -5,6 +5,8 @@ error that names an argument. The counts are printed at the end of the tests.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable
 
 import cases
@@ -162,48 +164,50 @@ def must_be_right(kind: str, interface: str, name: str) -> bool:
 
 
 CELLS = [(interface, name) for interface, names in INTERFACES.items() for name in names]
+# The cells of a test are the calls of one operator: a test for each would cost more than the calls.
+each_operator = pytest.mark.parametrize(("interface", "name"), CELLS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "interface", "name"),
-    [
-        (kind, *cell)
-        for kind in KINDS
-        for cell in CELLS
-        if cell[0] != "NumPy" or kind != "negative bit"
-    ],
-)
-def test_kinds(kind, interface, name, table):
-    arguments = KINDS[kind](cases.arguments(name))
-    right = is_right(interface, name, arguments)
-    assert right or not must_be_right(kind, interface, name)
-    table.add(kind, interface, right)
+@contextmanager
+def cell(*names: object) -> Iterator[None]:
+    """Errors name the cell."""
+    try:
+        yield
+    except Exception as error:
+        raise AssertionError(f"{', '.join(map(str, names))}: {error}") from error
 
 
-@pytest.mark.parametrize("kind", ["contiguous", "float64", "float16", "bfloat16"])
-@pytest.mark.parametrize(
-    ("interface", "name", "variant"),
-    [(*cell, variant) for cell in CELLS for variant in variants(cell[1])[1:]],
-    ids=str,
-)
-def test_values_of_parameters(kind, interface, name, variant, table):
-    right = is_right(interface, name, KINDS[kind](cases.arguments(name, **variant)))
-    assert right or not must_be_right(kind, interface, name)
-    table.add(f"parameters, {kind}", interface, right)
+@each_operator
+def test_kinds(interface, name, table):
+    for kind, change in KINDS.items():
+        if interface == "NumPy" and kind == "negative bit":
+            continue
+        with cell(kind):
+            right = is_right(interface, name, change(cases.arguments(name)))
+            assert right or not must_be_right(kind, interface, name)
+        table.add(kind, interface, right)
+
+
+@each_operator
+def test_values_of_parameters(interface, name, table):
+    for variant in variants(name)[1:]:
+        for kind in ("contiguous", "float64", "float16", "bfloat16"):
+            with cell(variant, kind):
+                right = is_right(interface, name, KINDS[kind](cases.arguments(name, **variant)))
+                assert right or not must_be_right(kind, interface, name)
+            table.add(f"parameters, {kind}", interface, right)
 
 
 # Computed in float32, and by PyTorch.
 NOT_NATIVE = {("mmcv", "nms"), ("BEVFusion", "voxel_pooling_backward")}
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(
-    "cell",
-    [c for c in CELLS if c[1] not in WITHOUT_HALF and c not in NOT_NATIVE],
+    ("interface", "name"),
+    [each for each in CELLS if each[1] not in WITHOUT_HALF and each not in NOT_NATIVE],
 )
-def test_the_library_computes_lower_precision(dtype, cell, monkeypatch):
+def test_the_library_computes_lower_precision(interface, name, monkeypatch):
     """Nothing is converted to another element type."""
-    interface, name = cell
     seen = set()
     arrays = NumpyArrays if interface == "NumPy" else TorchArrays
     tensor = arrays.tensor
@@ -213,12 +217,14 @@ def test_the_library_computes_lower_precision(dtype, cell, monkeypatch):
         return tensor(self, name, array, *others, **named)
 
     monkeypatch.setattr(arrays, "tensor", record)
-    arguments = on_floats(lambda t: t.to(dtype))(cases.arguments(name))
-    given = cases.of_numpy(name, arguments) if interface == "NumPy" else arguments
-    for each in INTERFACES[interface][name](*given):
-        if interface in ("NumPy", "PyTorch"):
-            seen.add(str(each.dtype).removeprefix("torch."))
-    assert seen - {"int32", "int64"} == {str(dtype).removeprefix("torch.")}
+    for dtype in ("bfloat16", "float16"):
+        seen.clear()
+        arguments = KINDS[dtype](cases.arguments(name))
+        given = cases.of_numpy(name, arguments) if interface == "NumPy" else arguments
+        for each in INTERFACES[interface][name](*given):
+            if interface in ("NumPy", "PyTorch"):
+                seen.add(str(each.dtype).removeprefix("torch."))
+        assert seen - {"int32", "int64"} == {dtype}
 
 
 # For clouds without points these have values that the definition lacks: see test_addresses.py.
@@ -229,7 +235,7 @@ BY_ADDRESS = {
 }
 
 
-@pytest.mark.parametrize(("interface", "name"), CELLS)
+@each_operator
 def test_sizes_of_zero(interface, name, table, poisoned_memory):
     """A call is refused only where the definition has no value."""
     for sizes in cases.subsets_of_extents(name):
@@ -241,16 +247,17 @@ def test_sizes_of_zero(interface, name, table, poisoned_memory):
         table.add("sizes of 0", interface, has_value)
 
 
-@pytest.mark.parametrize("kind", ["float64", "float16", "bfloat16"])
-@pytest.mark.parametrize(("interface", "name"), CELLS)
-def test_sizes_of_zero_of_element_types(kind, interface, name, table, poisoned_memory):
-    for size in cases.extents(name):
-        arguments = KINDS[kind](cases.arguments(name, **{size: 0}))
-        if expected_outputs(name, arguments) is None:
-            continue
-        right = is_right(interface, name, arguments)
-        assert right or not must_be_right(kind, interface, name), size
-        table.add(f"sizes of 0, {kind}", interface, right)
+@each_operator
+def test_sizes_of_zero_of_element_types(interface, name, table, poisoned_memory):
+    for kind in ("float64", "float16", "bfloat16"):
+        for size in cases.extents(name):
+            arguments = KINDS[kind](cases.arguments(name, **{size: 0}))
+            if expected_outputs(name, arguments) is None:
+                continue
+            with cell(kind, size):
+                right = is_right(interface, name, arguments)
+                assert right or not must_be_right(kind, interface, name)
+            table.add(f"sizes of 0, {kind}", interface, right)
 
 
 @pytest.mark.parametrize("name", cases.NAMES)
@@ -295,7 +302,7 @@ def test_masked_arrays_are_refused(name, table):
         table.add("masked arrays", "NumPy", False)
 
 
-AUTOCAST = [cell for cell in CELLS if cell[0] != "NumPy"]
+AUTOCAST = [each for each in CELLS if each[0] != "NumPy"]
 CONVOLUTIONS = {name for name in cases.NAMES if name.startswith(("indice_conv", "deform_conv2d"))}
 # Operators on coordinates, boxes and losses, and the ones without half.
 AT_LEAST_FLOAT32 = {
@@ -306,27 +313,27 @@ AT_LEAST_FLOAT32 = {
 
 
 @pytest.mark.parametrize(("interface", "name"), AUTOCAST)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
-def test_autocast(dtype, interface, name, table):
-    arguments = on_floats(lambda t: t.to(dtype))(cases.arguments(name))
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        # Convolutions round their factors.
-        right = is_right(interface, name, arguments, 3e-2 if name in CONVOLUTIONS else None)
-    assert right
-    table.add("autocast", interface, right)
+def test_autocast(interface, name, table):
+    for kind in ("bfloat16", "float16", "contiguous"):
+        arguments = KINDS[kind](cases.arguments(name))
+        with cell(kind), torch.autocast("cpu", dtype=torch.bfloat16):
+            # Convolutions round their factors.
+            right = is_right(interface, name, arguments, 3e-2 if name in CONVOLUTIONS else None)
+            assert right
+        table.add("autocast", interface, right)
 
 
-@pytest.mark.parametrize("autocast", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", cases.NAMES)
-def test_element_types_under_autocast(name, autocast):
+def test_element_types_under_autocast(name):
     operator = getattr(torch.ops.mluop_omp, name)
-    for dtype in (torch.bfloat16, torch.float16, torch.float32):
-        arguments = on_floats(lambda t, dtype=dtype: t.to(dtype))(cases.arguments(name))
-        with torch.autocast("cpu", dtype=autocast):
-            found = outputs_of(operator, *arguments)
-        expected = torch.float32 if name in AT_LEAST_FLOAT32 else dtype
-        expected = autocast if name in CONVOLUTIONS else expected
-        assert {each.dtype for each in found} <= {expected, torch.int32}
+    for autocast in (torch.bfloat16, torch.float16):
+        for dtype in (torch.bfloat16, torch.float16, torch.float32):
+            arguments = on_floats(lambda t, dtype=dtype: t.to(dtype))(cases.arguments(name))
+            with torch.autocast("cpu", dtype=autocast):
+                found = outputs_of(operator, *arguments)
+            expected = torch.float32 if name in AT_LEAST_FLOAT32 else dtype
+            expected = autocast if name in CONVOLUTIONS else expected
+            assert {each.dtype for each in found} <= {expected, torch.int32}, (autocast, dtype)
 
 
 def test_features_of_several_types_under_autocast():
