@@ -59,6 +59,22 @@ TEST(OpsMsDeformAttn, HostileSizes) {
   }
 }
 
+// The gradients of a key have the order of queries, not of levels.
+TEST(OpsMsDeformAttn, LevelsThatShareKeys) {
+  Case made = make_case(kBackward, MLUOP_DTYPE_FLOAT, {{"q", 300}, {"l", 3}, {"d", 16}, {"m", 1}, {"b", 1}});
+  set_values(made, "level_start_index", std::vector<int32_t>{0, 0, 0});
+  expect_oracle_everywhere(made);
+  std::vector<std::vector<float>> found;
+  for (const int count : {1, 64}) {
+    const ScopedThreads threads(count);
+    const Handle handle;
+    const OperatorCall call(handle, made);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    found.push_back(call.floats("grad_value"));
+  }
+  EXPECT_EQ(found[0], found[1]);
+}
+
 TEST(OpsMsDeformAttn, WithoutSamples) {
   for (const char* op : {kForward, kBackward}) {
     for (const char* size : {"l", "p"}) expect_oracle(make_case(op, MLUOP_DTYPE_FLOAT, {{size, 0}}));
