@@ -29,12 +29,14 @@ struct BucketSort {
   // On one thread, BEV pool takes 1.2 times as long if it sorts by range first.
   static constexpr int kMaxDirectTasks = 4;
 
+  static int range_shift(int32_t buckets) {
+    return static_cast<int>(std::bit_width(static_cast<uint32_t>(std::max(buckets - 1, 0)) / kMaxRanges));
+  }
+
   // Up to most_tasks tasks.
   BucketSort(Arena& arena, int64_t max_elements, int32_t buckets, int most_tasks)
       : bucket_count(buckets),
-        shift(most_tasks <= kMaxDirectTasks
-                  ? 0
-                  : std::bit_width(static_cast<uint32_t>(std::max(buckets - 1, 0)) / kMaxRanges)),
+        shift(most_tasks <= kMaxDirectTasks ? 0 : range_shift(buckets)),
         ranges(arena, max_elements, range_count(), sort_task_dim(max_elements, range_count(), most_tasks)),
         records(arena.take<Record>("records", {shift == 0 ? 0 : max_elements})),
         positions(arena.take<int32_t>("positions in ranges", {shift == 0 ? 0 : ranges.task_dim, range_buckets()})),
