@@ -162,14 +162,11 @@ void run_forward(Call& call, const Args& args, const void* input, void* output, 
 
 void run_backward(Call& call, const Args& args, const void* grads, const int32_t* argmax, void* grad_input) {
   if (args.B * args.C * args.H * args.W == 0) return;
-  AddArgs added{args, grads, argmax, grad_input, kMinRange, nullptr};
+  AddArgs added{args, grads, argmax, grad_input, kMaxRange, nullptr};
   const int64_t elements = saturated_product({args.B, kBorders * args.C, args.K + args.H * args.W, 4});
-  const int task_dim = choose_task_dim(added.items(), saturated_product({elements, 4}));
-  for (int64_t range = kMaxRange; range > kMinRange; range /= 2) {
-    added.range = range;
-    if (added.items() >= kItemsPerTask * task_dim) break;
-    added.range = kMinRange;
-  }
+  const int64_t most_items = args.B * kBorders * ceil_div(args.C, kMinRange);
+  const int task_dim = choose_task_dim(most_items, saturated_product({elements, 4}));
+  while (added.range > kMinRange && added.items() < kItemsPerTask * task_dim) added.range /= 2;
   struct Scratch {
     Scratch(Arena& arena, const AddArgs& sizes, int tasks)
         : sums(arena.take<float>("sums", {is_16_bit(sizes.dtype) ? tasks : 0, sizes.H, sizes.W, sizes.range})) {}

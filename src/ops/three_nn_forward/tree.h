@@ -59,7 +59,7 @@ struct TreeShape {
   static constexpr int64_t kCellPoints = 64;  // on average, up to kMaxCells cells
   static constexpr int64_t kMaxCells = 256;
   static constexpr int64_t kSamplesPerCell = 8;
-  static constexpr int64_t kMaxSamples = kCellPoints / kSamplesPerCell;  // samples of M points
+  static constexpr int64_t kMaxSamples = kCellPoints / kSamplesPerCell;  // that fit the memory of the points
   // Points counted together: enough chunks for many cores, and few enough for the scan of their counts.
   static constexpr int64_t kMinChunkPoints = 512;
   static constexpr int64_t kMaxChunks = 256;

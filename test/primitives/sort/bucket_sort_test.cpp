@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "primitives/sort/random_buckets.h"
 #include "support/api.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
@@ -48,25 +49,20 @@ TEST(OpsBucketSort, SortsLikeStableSort) {
       for (const int32_t bucket_count : {0, 1, 5, 256, 257, 2500, 255 * 256 + 1}) {
         if (element_count > 0 && bucket_count == 0) continue;
         SCOPED_TRACE(product_text({element_count, bucket_count, task_dim}));
-        std::vector<int32_t> buckets, expected;
-        for (int32_t i = 0; i < element_count; ++i) {
-          buckets.push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(bucket_count + 1)) - 1);
-          if (buckets.back() >= 0) expected.push_back(i);
-        }
-        const auto bucket_of = [&](int32_t i) { return buckets[static_cast<size_t>(i)]; };
-        std::ranges::stable_sort(expected, {}, bucket_of);
+        const RandomBuckets elements(random, element_count, bucket_count);
+        const std::vector<int32_t>& expected = elements.sorted;
         const GuardedBuffer<std::byte> memory(
             bytes_of<BucketSort<int32_t>>(element_count, bucket_count, task_dim));
         Arena arena(memory.data(), memory.size());
         BucketSort<int32_t> sort(arena, element_count, bucket_count, task_dim);
-        const BucketArgs args{sort, buckets.data()};
+        const BucketArgs args{sort, elements.buckets.data()};
         launch(context, "test", sort.task_dim(), Evenly{element_count}, count_in_ranges, args);
         sort.ranges.exclusive_scan(context);
         launch(context, "test", sort.task_dim(), Evenly{element_count}, place_in_ranges, args);
         sort_ranges(context, sort);
         EXPECT_TRUE(std::equal(expected.begin(), expected.end(), sort.elements));
         for (int32_t b = 0; b < bucket_count; ++b) {
-          ASSERT_EQ(sort.starts[b], std::ranges::lower_bound(expected, b, {}, bucket_of) - expected.begin());
+          ASSERT_EQ(sort.starts[b], elements.start_of(b));
         }
         EXPECT_EQ(sort.element_count(), static_cast<int32_t>(expected.size()));
         if (bucket_count > 0) {

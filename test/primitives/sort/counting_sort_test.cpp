@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
+#include "primitives/sort/random_buckets.h"
 #include "support/api.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
@@ -48,24 +47,19 @@ TEST(OpsCountingSort, SortsLikeStableSort) {
     for (const int32_t element_count : {0, 1, 2, 17, 3000}) {
       for (const int32_t bucket_count : {1, 5, 2500}) {
         SCOPED_TRACE(product_text({element_count, bucket_count, task_dim}));
-        std::vector<int32_t> buckets, expected;
-        for (int32_t i = 0; i < element_count; ++i) {
-          buckets.push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(bucket_count + 1)) - 1);
-          if (buckets.back() >= 0) expected.push_back(i);
-        }
-        const auto bucket_of = [&](int32_t i) { return buckets[static_cast<size_t>(i)]; };
-        std::ranges::stable_sort(expected, {}, bucket_of);
+        const RandomBuckets elements(random, element_count, bucket_count);
+        const std::vector<int32_t>& expected = elements.sorted;
         const GuardedBuffer<int32_t> sorted(expected.size());
         const GuardedBuffer<std::byte> memory(bytes_of<CountingSort>(element_count, bucket_count, task_dim));
         Arena arena(memory.data(), memory.size());
         CountingSort sort(arena, element_count, bucket_count, task_dim);
-        const SortArgs args{sort, buckets.data(), sorted.data()};
+        const SortArgs args{sort, elements.buckets.data(), sorted.data()};
         launch(context, "test", task_dim, Evenly{element_count}, count, args);
         sort.exclusive_scan(context);
         launch(context, "test", task_dim, Evenly{element_count}, place, args);
         EXPECT_EQ(sorted.values(), expected);
         for (int32_t b = 0; b <= bucket_count; ++b) {
-          ASSERT_EQ(sort.starts[b], std::ranges::lower_bound(expected, b, {}, bucket_of) - expected.begin());
+          ASSERT_EQ(sort.starts[b], elements.start_of(b));
         }
         EXPECT_TRUE(memory.intact() && sorted.intact());
       }
