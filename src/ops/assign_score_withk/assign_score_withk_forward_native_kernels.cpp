@@ -8,6 +8,7 @@
 
 #include "core/simd.h"
 #include "ops/assign_score_withk/assign_score_withk_native_kernels.h"
+#include "primitives/memory/prefetch.h"
 #include "primitives/simd/channel_strip-inl.h"
 #include "primitives/simd/for_each_vector-inl.h"
 
@@ -19,6 +20,9 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::write_strip;
+
+// Distance, in neighbors, at which the matrices of points are prefetched.
+constexpr int64_t kAhead = 2;
 
 // The operands of a row. T, here and below: an element type.
 template <class T>
@@ -72,6 +76,10 @@ void assemble(const AssembleArgs& args, int64_t begin, int64_t end, Task& task) 
     const int32_t* const indices = args.indices_of(b);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t r = first + i;
+      if (i + kAhead < count) {
+        prefetch_row<Use::kReadOnce>(args.template points_of<T>(b, indices[r + kAhead]),
+                                     args.matrix() * int64_t{sizeof(T)});
+      }
       const Row<T> row{args.template scores_of<T>(b, r), args.template points_of<T>(b, indices[r]),
                        args.template centers_of<T>(b, indices[r / args.K * args.K])};
       assemble_row(row, args.M, args.O, tile.sums + i * tile.stride);

@@ -61,11 +61,20 @@ class Elements {
 template <class T>
 HWY_INLINE void set_rows(const ComputeArgs& args, int64_t first, int64_t count, const ComputeTile<T>& tile) {
   const auto* const weights = static_cast<const T*>(args.weight);
+  // Branch-free, because branches on targets are unpredictable.
+  if (args.C == 1) {
+    const float weight_of[] = {1.0F, weights != nullptr ? to_f32(weights[0]) : 1.0F};
+    for (int64_t i = 0; i < count; ++i) {
+      const int32_t is_class = args.target[first + i] == 0 ? 1 : 0;
+      tile.is_target[i] = -is_class;
+      tile.weights[i] = weight_of[is_class];
+    }
+    return;
+  }
   std::fill_n(tile.is_target, count, 0);
   for (int64_t row = first / args.C; row * args.C < first + count; ++row) {
     const int64_t start = row * args.C - first, target = args.target[row], at = start + target;
     const bool is_class = 0 <= target && target < args.C;
-    // Branch-free, because the branch is unpredictable.
     const bool is_here = is_class & (0 <= at) & (at < count);
     tile.is_target[is_here ? at : kTileElements] = -1;
     if (weights != nullptr) {
