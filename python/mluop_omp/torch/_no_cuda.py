@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from mluop_omp.torch import _stand_ins
 
 _CUDA = re.compile(r"cuda(:\d+)?")
+_IN_CUDA = re.compile(r"torch\.cuda\b")
 
 
 def _is_cuda(value: Any) -> bool:
@@ -85,12 +86,15 @@ class _OnCpu(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, arguments: tuple = (), named: dict[str, Any] | None = None
     ) -> Any:
-        named = dict(named or {})
+        replacement = _FUNCTIONS.get(function, function)
+        if not named:  # attributes of tensors: most calls
+            return replacement(*arguments)
+        named = dict(named)
         if _is_cuda(named.get("device")):
             named["device"] = "cpu"
         if named.get("pin_memory") is True:
             named["pin_memory"] = False
-        return _FUNCTIONS.get(function, function)(*arguments, **named)
+        return replacement(*arguments, **named)
 
 
 def _set_default_device(original: Callable[..., None]) -> Callable[..., None]:
@@ -106,13 +110,14 @@ def _restore_location(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _replacements() -> Iterator[tuple[Any, str, Any]]:
     """Yields the owner and the name of each attribute to replace, and its replacement."""
+    # Submodules define the functions of torch.cuda: torch.cuda.memory.mem_get_info.
+    modules = [module for name, module in list(sys.modules.items()) if _IN_CUDA.match(name)]
     for path, replacement in _stand_ins.CUDA.items():
         module, _, name = f"torch.cuda.{path}".rpartition(".")
         original = getattr(importlib.import_module(module), name, None)
-        # Submodules define the functions of torch.cuda: torch.cuda.memory.mem_get_info.
-        for other in [each for each in list(sys.modules) if each.startswith("torch.cuda")]:
-            if original is not None and vars(sys.modules[other]).get(name) is original:
-                yield sys.modules[other], name, replacement
+        for other in modules:
+            if original is not None and vars(other).get(name) is original:
+                yield other, name, replacement
     for path, replacement in _stand_ins.PARALLEL.items():
         *owners, name = path.split(".")
         yield functools.reduce(getattr, owners, torch.nn.parallel), name, replacement
