@@ -83,33 +83,38 @@ void pool(const MapArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-// Work items: (image, range of channels), which own their pixels. Adds the gradients of RoIs and rows of bins in
-// their order; of a row of bins, the gradients along x first.
+// Work items: (image, band of rows, range of channels), ranges fastest, which own their pixels. Adds the gradients
+// of RoIs and rows of bins in their order; of a row of bins, the gradients along x first.
 template <class T>
 void add(const MapArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t ranges = ceil_div(args.C, args.range);
   float* const row = args.rows + task.taskId * args.W * args.range;
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t image = item / ranges, first = item % ranges * args.range;
+    const int64_t image = item / (args.bands() * ranges), first = item % ranges * args.range;
     const int64_t channels = std::min(args.range, args.C - first);
-    T* const to = static_cast<T*>(args.to) + image * args.pixels() * args.C + first;
+    const int64_t first_row = item / ranges % args.bands() * args.band_rows;
+    const Range band{first_row, std::min(first_row + args.band_rows, args.H)};
+    const int64_t pixels = band.size() * args.W;
+    T* const to = static_cast<T*>(args.to) + (image * args.H + band.begin) * args.W * args.C + first;
     float* sums;
     int64_t stride = channels;
     if constexpr (sizeof(T) == sizeof(float)) {
       sums = to;
       stride = args.C;
     } else {
-      sums = args.sums + task.taskId * args.pixels() * args.range;
+      sums = args.sums + task.taskId * args.band_rows * args.W * args.range;
     }
-    for (int64_t i = 0; i < args.pixels(); ++i) std::fill_n(sums + i * stride, channels, 0.0F);
+    for (int64_t i = 0; i < pixels; ++i) std::fill_n(sums + i * stride, channels, 0.0F);
     for (int64_t roi = 0; roi < args.R; ++roi) {
       if (args.tables->images[roi] != image) continue;
       const Range columns = columns_of(args, roi);
       if (columns.size() <= 0) continue;
       const float area = args.tables->areas[roi];
-      const T* from = static_cast<const T*>(args.from) + roi * args.bins() * args.C + first;
       for (int64_t p = 0; p < args.PH; ++p) {
         const Bin rows = args.tables->y.bin(roi, p);
+        const Range ys{std::max(rows.first, band.begin), std::min(rows.first + rows.count, band.end)};
+        if (ys.size() <= 0) continue;
+        const T* from = static_cast<const T*>(args.from) + (roi * args.PH + p) * args.PW * args.C + first;
         std::fill_n(row + columns.begin * channels, columns.size() * channels, 0.0F);
         for (int64_t q = 0; q < args.PW; ++q, from += args.C) {
           const Bin taps = args.tables->x.bin(roi, q);
@@ -121,19 +126,20 @@ void add(const MapArgs& args, int64_t begin, int64_t end, Task& task) {
             }
           });
         }
-        for (int64_t y = 0; y < rows.count; ++y) {
+        for (int64_t y = ys.begin; y < ys.end; ++y) {
+          const float weight = rows.weights[y - rows.first];
           for (int64_t x = columns.begin; x < columns.end; ++x) {
-            float* const sum = sums + ((rows.first + y) * args.W + x) * stride;
+            float* const sum = sums + ((y - band.begin) * args.W + x) * stride;
             for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
               const auto value = hn::LoadU(d, row + x * channels + c);
-              hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::Mul(value, hn::Set(d, rows.weights[y]))), d, sum + c);
+              hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::Mul(value, hn::Set(d, weight))), d, sum + c);
             });
           }
         }
       }
     }
     if constexpr (sizeof(T) < sizeof(float)) {
-      for (int64_t i = 0; i < args.pixels(); ++i) round_row(sums + i * channels, channels, to + i * args.C);
+      for (int64_t i = 0; i < pixels; ++i) round_row(sums + i * channels, channels, to + i * args.C);
     }
   }
 }
@@ -155,6 +161,8 @@ using Bin = AxisTable::Bin;
 
 constexpr int64_t kItemsPerTask = 8;
 constexpr int64_t kVectorChannels = 16;
+constexpr int64_t kMinBandRows = 4;
+constexpr int64_t kBandsPerTask = 2;
 // Channels of a work item: a row of pixels of usual RoIs stays in L2.
 constexpr int64_t kMaxRange = 256;
 // Estimated number of pixels that a channel of a RoI reads or adds to, used to choose the number of tasks.
@@ -231,10 +239,10 @@ void fill_tables(Context& context, const Args& args) {
 }
 
 struct Scratch {
-  Scratch(Arena& arena, const Args& args, int64_t row_count, int64_t sum_count)
+  Scratch(Arena& arena, const Args& args, int64_t row_count, int64_t sum_rows)
       : tables(arena, args.R, args.PH, args.PW, args.H, args.W),
         rows(arena.take<float>("rows", {row_count, args.W, args.range})),
-        sums(arena.take<float>("sums", {sum_count, args.pixels(), args.range})) {}
+        sums(arena.take<float>("sums", {sum_rows, args.W, args.range})) {}
 
   Tables tables;
   float *rows, *sums;
@@ -243,9 +251,15 @@ struct Scratch {
 // The forward operator, or its gradient.
 void run_map(Call& call, bool is_forward, MapArgs args) {
   Context& context = call.context();
-  const int64_t owners = is_forward ? args.R : args.B;
   const int64_t bytes = saturated_product({args.R, args.C, kRoiPixels, int64_t{sizeof(float)}});
   args.range = std::min(args.C, kMaxRange);
+  if (!is_forward) {
+    // A row of bins is weighted along x again for each band that it touches: bands of several rows.
+    const int64_t ranges = args.B * ceil_div(args.C, args.range), rows = ceil_div(args.H, kMinBandRows);
+    const int64_t tasks = choose_task_dim(ranges * rows, bytes);
+    if (tasks > 1) args.band_rows = ceil_div(args.H, std::min(rows, ceil_div(kBandsPerTask * tasks, ranges)));
+  }
+  const int64_t owners = is_forward ? args.R : args.B * args.bands();
   // Narrower ranges if these are too few for the tasks.
   while (args.range > kVectorChannels && owners * ceil_div(args.C, args.range) <
                                              choose_task_dim(owners * ceil_div(args.C, kVectorChannels), bytes)) {
@@ -253,9 +267,9 @@ void run_map(Call& call, bool is_forward, MapArgs args) {
   }
   const int64_t items = owners * ceil_div(args.C, args.range);
   const int task_dim = choose_task_dim(items, bytes);
-  const int64_t sums = !is_forward && is_16_bit(args.dtype) ? task_dim : 0;
-  Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, sums));
-  const Scratch scratch(arena, args, task_dim, sums);
+  const int64_t sum_rows = !is_forward && is_16_bit(args.dtype) ? task_dim * args.band_rows : 0;
+  Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, sum_rows));
+  const Scratch scratch(arena, args, task_dim, sum_rows);
   args.tables = &scratch.tables;
   args.rows = scratch.rows;
   args.sums = scratch.sums;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "core/sizes.h"
 #include "mlu_op.h"
 
 namespace mluop::prroi_pool {
@@ -73,11 +74,14 @@ struct Args {
 };
 
 // For the forward operator: from = input [B, H, W, C], to = output [R, PH, PW, C]. For its gradient: from =
-// grad_output, to = grad_input, and sums [taskDim, H, W, range] for 16-bit types.
+// grad_output, to = grad_input, and sums [taskDim, band_rows, W, range] for 16-bit types.
 struct MapArgs : Args {
+  int64_t bands() const { return ceil_div(H, band_rows); }
+
   const void* from;
   void* to;
   float* sums;
+  int64_t band_rows = H;  // of a work item of the gradient
 };
 
 }  // namespace mluop::prroi_pool

@@ -403,15 +403,25 @@ void gather_maxima(Context& context, const SampledMaps& args, const void* maps, 
 
 ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args)
     : channels(sampling::fit_channels(context, args, args.C)), rows(args.H) {
-  // Bands of an image for each task: images and rows differ in their numbers of taps.
-  constexpr int64_t kBandsPerTask = 2;
+  // Work items of each task: images and rows differ in their numbers of taps.
+  constexpr int64_t kItemsPerTask = 2;
+  // A mix of channels takes longer than taps, and is computed for each band that an output touches: ranges are
+  // narrowed before bands get narrower. Other outputs find their taps again for each range.
+  constexpr int64_t kMinBandRows = 4, kMinChannels = 64;
   const int64_t bytes = saturated(static_cast<double>(sampling::traffic(args)) +
                                   static_cast<double>(args.B) * static_cast<double>(args.pixels()) *
                                       static_cast<double>(args.C) * sizeof(float));
-  const int64_t ranges = ceil_div(args.C, channels);
-  task_dim = choose_task_dim(saturated_product({args.B, ranges, args.H}), bytes);
-  if (task_dim > 1) rows = ceil_div(args.H, std::min(args.H, ceil_div(kBandsPerTask * task_dim, args.B)));
-  task_dim = static_cast<int>(std::min<int64_t>(task_dim, args.B * ranges * ceil_div(args.H, rows)));
+  const auto ranges = [&] { return args.B * ceil_div(args.C, channels); };
+  task_dim = choose_task_dim(saturated_product({ranges(), args.H}), bytes);
+  if (task_dim > 1) {
+    const int64_t wanted = kItemsPerTask * task_dim;
+    while (args.mix != nullptr && channels > std::max(kMinChannels, args.mixed) &&
+           ranges() * ceil_div(args.H, kMinBandRows) < wanted) {
+      channels = round_up(ceil_div(channels, 2), args.mixed);
+    }
+    rows = ceil_div(args.H, std::min(args.H, ceil_div(wanted, ranges())));
+  }
+  task_dim = static_cast<int>(std::min<int64_t>(task_dim, ranges() * ceil_div(args.H, rows)));
 }
 
 ScatterMemory::ScatterMemory(Arena& arena, const SampledMaps& args, const ScatterPlan& plan)

@@ -12,6 +12,51 @@ namespace {
 // Offsets whose keys differ by at most this number share a merge.
 constexpr int64_t kMaxShiftStep = 4;
 
+// Parts of a launch whose results are combined in order.
+constexpr int kMaxParts = RowSortMemory::kMaxParts;
+
+struct KnownRowsArgs {
+  // The row at a place equals the row before it.
+  bool is_repeated(int64_t place) const {
+    if (place == 0) return false;
+    return has_one_key ? sorted.keys[place - 1] == sorted.keys[place]
+                       : known.is_equal(sorted.order[place - 1], sorted.order[place]);
+  }
+  Range places_of(int64_t part) const { return split(known.count(), part_count, static_cast<int>(part)); }
+
+  RowView known;
+  const SortedRows& sorted;
+  bool has_one_key;
+  int64_t* keys;   // of the distinct rows, if they have one key
+  uint32_t* rows;  // the first of each kind
+  int part_count;
+  int64_t* places;  // [part_count], distinct rows, then the place of the first, at last the place after the last
+};
+
+// Work items: parts.
+void count_known_rows(const KnownRowsArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t part = begin; part < end; ++part) {
+    const Range range = args.places_of(part);
+    int64_t count = 0;
+    for (int64_t place = range.begin; place < range.end; ++place) count += args.is_repeated(place) ? 0 : 1;
+    args.places[part] = count;
+  }
+}
+
+// Work items: parts.
+void collect_known_rows(const KnownRowsArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t part = begin; part < end; ++part) {
+    const Range range = args.places_of(part);
+    int64_t to = args.places[part];
+    for (int64_t place = range.begin; place < range.end; ++place) {
+      if (args.is_repeated(place)) continue;
+      if (args.has_one_key) args.keys[to] = args.sorted.keys[place];
+      args.rows[to++] = args.sorted.order[place];
+    }
+    args.places[part] = to;
+  }
+}
+
 struct FindRowsArgs {
   const int32_t* known_row(int64_t place) const { return matches.known + known_rows[place] * matches.columns; }
   const int32_t* query_row(int64_t place) const {
@@ -171,15 +216,16 @@ bool RowMatcher::has_distinct_queries() const {
 }
 
 void RowMatcher::collect_known(const SortedRows& sorted) {
-  const RowView rows = matches_.known_rows();
-  for (int64_t place = 0; place < matches_.known_count; ++place) {
-    const bool is_repeated =
-        place > 0 && (has_one_key_ ? sorted.keys[place - 1] == sorted.keys[place]
-                                   : rows.is_equal(sorted.order[place - 1], sorted.order[place]));
-    if (is_repeated) continue;
-    if (has_one_key_) memory_.keys[distinct_count_] = sorted.keys[place];
-    memory_.rows[distinct_count_++] = sorted.order[place];
+  const int part_count = std::min(task_dim_, kMaxParts);
+  std::array<int64_t, kMaxParts> places{};
+  const KnownRowsArgs args{matches_.known_rows(), sorted,     has_one_key_, memory_.keys,
+                           memory_.rows,          part_count, places.data()};
+  if (part_count > 1) {
+    launch(context_, "count_known", part_count, Evenly{part_count}, count_known_rows, args);
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), int64_t{0});
   }
+  launch(context_, "collect_known", part_count, Evenly{part_count}, collect_known_rows, args);
+  distinct_count_ = places[static_cast<size_t>(part_count) - 1];
   std::fill_n(memory_.keys + distinct_count_, kPadding, std::numeric_limits<int64_t>::max());
   std::fill_n(memory_.rows + distinct_count_, kPadding, 0);
 }
