@@ -110,11 +110,14 @@ def _restore_location(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _replacements() -> Iterator[tuple[Any, str, Any]]:
     """Yields the owner and the name of each attribute to replace, and its replacement."""
-    # Submodules define the functions of torch.cuda: torch.cuda.memory.mem_get_info.
-    modules = [module for name, module in list(sys.modules.items()) if _IN_CUDA.match(name)]
+    originals = []
     for path, replacement in _stand_ins.CUDA.items():
         module, _, name = f"torch.cuda.{path}".rpartition(".")
-        original = getattr(importlib.import_module(module), name, None)
+        originals.append((name, getattr(importlib.import_module(module), name, None), replacement))
+    # After the imports. Submodules define the functions of torch.cuda, too: torch.cuda.memory's
+    # mem_get_info.
+    modules = [module for name, module in list(sys.modules.items()) if _IN_CUDA.match(name)]
+    for name, original, replacement in originals:
         for other in modules:
             if original is not None and vars(other).get(name) is original:
                 yield other, name, replacement
