@@ -9,8 +9,6 @@
 namespace mluop::site_pairs::native {
 namespace {
 
-constexpr int kMaxParts = RowSortMemory::kMaxParts;
-
 // Offsets whose inputs are found together: as many as fit the LLC, and enough to share merges.
 constexpr int64_t kBatchSites = int64_t{1} << 20;
 constexpr int64_t kMinBatch = 6;
@@ -23,18 +21,18 @@ struct Workspace {
         matcher(arena, N, M, K),
         found(arena.take<int32_t>("inputs of outputs", {batch, M})),
         rows(arena.take<int32_t*>("rows of found", {batch})),
-        counts(arena.take<int64_t>("pairs of parts", {batch, kMaxParts + 1})) {}
+        counts(arena.take<int64_t>("pairs of parts", {batch, kMaxRowParts + 1})) {}
 
   int64_t batch;  // offsets
   RowMatcher::Memory matcher;
   int32_t* found;   // [batch, M]
   int32_t** rows;   // [batch], the rows of `found`
-  int64_t* counts;  // [batch, kMaxParts + 1], pairs, then the place of the first pair; at the end all pairs
+  int64_t* counts;  // [batch, kMaxRowParts + 1], pairs, then the place of the first pair; at the end all pairs
 };
 
 struct BatchArgs {
   Range outputs(int64_t part) const { return split(args.M, part_count, static_cast<int>(part)); }
-  int64_t* counts_of(int64_t i) const { return workspace.counts + i * (kMaxParts + 1); }
+  int64_t* counts_of(int64_t i) const { return workspace.counts + i * (kMaxRowParts + 1); }
 
   const Args& args;
   const Workspace& workspace;
@@ -125,7 +123,7 @@ class Steps {
     for (int64_t begin = 0; begin < args_.K;) {
       const int64_t end = matcher_.batch_end(begin, workspace_.batch), size = end - begin;
       matcher_.find(begin, end, workspace_.rows, 1);
-      const int part_count = size >= task_dim_ ? 1 : std::min(task_dim_, kMaxParts);
+      const int part_count = size >= task_dim_ ? 1 : std::min(task_dim_, kMaxRowParts);
       visit(BatchArgs{args_, workspace_, matcher_, part_count, begin, size});
       begin = end;
     }

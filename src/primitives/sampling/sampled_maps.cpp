@@ -411,12 +411,13 @@ ScatterPlan::ScatterPlan(const Context& context, const SampledMaps& args)
   const int64_t bytes = saturated(static_cast<double>(sampling::traffic(args)) +
                                   static_cast<double>(args.B) * static_cast<double>(args.pixels()) *
                                       static_cast<double>(args.C) * sizeof(float));
+  // The ranges of all images.
   const auto ranges = [&] { return args.B * ceil_div(args.C, channels); };
   task_dim = choose_task_dim(saturated_product({ranges(), args.H}), bytes);
   if (task_dim > 1) {
     const int64_t wanted = kItemsPerTask * task_dim;
-    while (args.mix != nullptr && channels > std::max(kMinChannels, args.mixed) &&
-           ranges() * ceil_div(args.H, kMinBandRows) < wanted) {
+    const int64_t min_channels = args.mix != nullptr ? std::max(kMinChannels, args.mixed) : channels;
+    while (channels > min_channels && ranges() * ceil_div(args.H, kMinBandRows) < wanted) {
       channels = round_up(ceil_div(channels, 2), args.mixed);
     }
     rows = ceil_div(args.H, std::min(args.H, ceil_div(wanted, ranges())));

@@ -69,7 +69,7 @@ void gather_maxima(Context& context, const SampledMaps& args, const void* maps, 
 
 // How the gradients are divided: a work item is (image, band of rows, range of channels). Ranges are of all
 // channels if NRAM allows: tasks that add to the same pixels take each other's cache lines, which processors
-// prefetch.
+// prefetch. Where channels are mixed, ranges are narrower for many tasks.
 struct ScatterPlan {
   ScatterPlan(const Context& context, const SampledMaps& args);
 

@@ -12,21 +12,13 @@ namespace {
 // Offsets whose keys differ by at most this number share a merge.
 constexpr int64_t kMaxShiftStep = 4;
 
-// Parts of a launch whose results are combined in order.
-constexpr int kMaxParts = RowSortMemory::kMaxParts;
-
 struct KnownRowsArgs {
   // The row at a place equals the row before it.
-  bool is_repeated(int64_t place) const {
-    if (place == 0) return false;
-    return has_one_key ? sorted.keys[place - 1] == sorted.keys[place]
-                       : known.is_equal(sorted.order[place - 1], sorted.order[place]);
-  }
+  bool is_repeated(int64_t place) const { return place > 0 && sorted.are_equal(known, place - 1, place); }
   Range places_of(int64_t part) const { return split(known.count(), part_count, static_cast<int>(part)); }
 
   RowView known;
   const SortedRows& sorted;
-  bool has_one_key;
   int64_t* keys;   // of the distinct rows, if they have one key
   uint32_t* rows;  // the first of each kind
   int part_count;
@@ -50,7 +42,7 @@ void collect_known_rows(const KnownRowsArgs& args, int64_t begin, int64_t end, T
     int64_t to = args.places[part];
     for (int64_t place = range.begin; place < range.end; ++place) {
       if (args.is_repeated(place)) continue;
-      if (args.has_one_key) args.keys[to] = args.sorted.keys[place];
+      if (args.sorted.keys != nullptr) args.keys[to] = args.sorted.keys[place];
       args.rows[to++] = args.sorted.order[place];
     }
     args.places[part] = to;
@@ -210,16 +202,15 @@ RowMatcher::RowMatcher(Context& context, int task_dim, const RowMatches& matches
 bool RowMatcher::has_distinct_queries() const {
   const RowView rows = matches_.query_rows();
   for (int64_t place = 1; place < matches_.query_count; ++place) {
-    if (rows.is_equal(queries_.order[place - 1], queries_.order[place])) return false;
+    if (queries_.are_equal(rows, place - 1, place)) return false;
   }
   return true;
 }
 
 void RowMatcher::collect_known(const SortedRows& sorted) {
-  const int part_count = std::min(task_dim_, kMaxParts);
-  std::array<int64_t, kMaxParts> places{};
-  const KnownRowsArgs args{matches_.known_rows(), sorted,     has_one_key_, memory_.keys,
-                           memory_.rows,          part_count, places.data()};
+  const int part_count = std::min(task_dim_, kMaxRowParts);
+  std::array<int64_t, kMaxRowParts> places{};
+  const KnownRowsArgs args{matches_.known_rows(), sorted, memory_.keys, memory_.rows, part_count, places.data()};
   if (part_count > 1) {
     launch(context_, "count_known", part_count, Evenly{part_count}, count_known_rows, args);
     std::exclusive_scan(places.begin(), places.end(), places.begin(), int64_t{0});

@@ -6,9 +6,6 @@
 namespace mluop {
 namespace {
 
-// Parts of a launch whose results are combined in order.
-constexpr int kMaxRowParts = RowSortMemory::kMaxParts;
-
 struct RowBoundsArgs {
   const RowView& rows;
   int part_count;
@@ -63,10 +60,7 @@ struct DistinctRowsArgs {
   // The row that is numbered at a place.
   int64_t row_at(int64_t place) const { return is_ascending ? sorted.order[place] : place; }
   bool leads(int64_t row) const { return leaders[row] == static_cast<uint32_t>(row); }
-  bool are_equal(int64_t place, int64_t other) const {
-    return sorted.keys != nullptr ? sorted.keys[place] == sorted.keys[other]
-                                  : rows.is_equal(sorted.order[place], sorted.order[other]);
-  }
+  bool are_equal(int64_t place, int64_t other) const { return sorted.are_equal(rows, place, other); }
   Range places(int64_t part) const { return split(rows.count(), part_count, static_cast<int>(part)); }
 
   const RowView& rows;

@@ -89,7 +89,14 @@ class RowKeys {
 
 using RowSortMemory = RadixSortMemory<int64_t>;  // of the number of rows
 
+// Parts of a launch whose results are combined in order.
+inline constexpr int kMaxRowParts = RowSortMemory::kMaxParts;
+
 struct SortedRows {
+  bool are_equal(const RowView& rows, int64_t place, int64_t other) const {
+    return keys != nullptr ? keys[place] == keys[other] : rows.is_equal(order[place], order[other]);
+  }
+
   const int64_t* keys;    // [rows], ascending; null: the rows have several keys
   const uint32_t* order;  // [rows], the rows in ascending order; of equal rows the lower first
 };
